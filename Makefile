@@ -1,0 +1,59 @@
+# See README.md. `make demo` and `make test` set up what they need.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+DEMO := $(or $(TANDEM_DEMO_DIR),$(CURDIR)/.demo)
+LINK := collections/ansible_collections/tandem/campaign
+PIP := -m pip --disable-pip-version-check --quiet
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.PHONY: help setup setup-test demo-host demo demo-stop test test-faults docs
+help:
+	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
+	@echo "make test   everything that CI checks"
+
+# Python 3.11 or newer with venv. As root the missing Debian packages are installed, otherwise the line is printed.
+.PHONY: system
+system:
+	@tools/system_packages.sh
+
+$(VENV)/.ready: requirements.txt | system
+	@echo "== setting up $(VENV)"
+	@$(or $(PYTHON),python3) -m venv $(VENV) && $(VENV)/bin/python $(PIP) install -r requirements.txt && touch $@
+
+$(VENV)/.ready-test: requirements-test.txt $(VENV)/.ready
+	@echo "== setting up the checks"
+	@$(VENV)/bin/python $(PIP) install -r requirements-test.txt && touch $@
+
+$(LINK):
+	@mkdir -p $(dir $(LINK)) && ln -sfn ../../.. $(LINK)
+
+setup: $(VENV)/.ready $(LINK)
+setup-test: setup $(VENV)/.ready-test
+
+$(DEMO)/venv/.ready: requirements-demo.txt playbooks/recipes/locks/xllamacpp.txt | system
+	@echo "== setting up the demo host's engine and router"
+	@mkdir -p $(DEMO) && $(or $(PYTHON),python3) -m venv $(DEMO)/venv && $(DEMO)/venv/bin/python $(PIP) install -r requirements-demo.txt && touch $@
+
+demo-host: setup $(DEMO)/venv/.ready
+	@$(VENV)/bin/python tools/demo_weights.py $(DEMO)/cache/hub >/dev/null
+	@ANSIBLE_DISPLAY_OK_HOSTS=false ansible-playbook tools/demo_host.yml -i inventories/demo -l primary
+
+demo:
+	@start=$$(date +%s); $(MAKE) --no-print-directory demo-host && ready=$$(date +%s) && \
+	ansible-playbook playbooks/campaign.yml -i inventories/demo -l primary; rc=$$?; end=$$(date +%s); \
+	echo "set-up $$((ready - start)) s, campaign $$((end - ready)) s. The demo's services go on running; stop them with: make demo-stop"; exit $$rc
+
+demo-stop:
+	@pkill -f "$(DEMO)/llama_cpp_server.py" || true; pkill -f "$(DEMO)/venv/bin/smg launch" || true
+
+test: setup-test demo-host
+	@$(VENV)/bin/python tools/stages.py
+
+test-faults: setup-test demo-host
+	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/integration/test_interrupts.py
+
+docs: setup-test
+	@mkdir -p build/docs && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/collections antsibull-docs collection --use-current --squash-hierarchy --dest-dir build/docs tandem.campaign

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Request bodies, pure. Sampling is always explicit: an engine may take its defaults from the model repository."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .._words.recipe import Reasoning
+
+SAMPLING: dict[str, Any] = {"temperature": 0, "top_p": 1, "seed": 1}
+
+
+def chat(
+    model: str,
+    messages: list[dict[str, Any]],
+    *,
+    max_tokens: int,
+    stream: bool,
+    reasoning: Reasoning,
+    response_format: dict[str, Any] | None = None,
+    tools: list[dict[str, Any]] | None = None,
+    tool_choice: str | None = None,
+) -> dict[str, Any]:
+    """Body of POST /v1/chat/completions."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": messages,
+        "max_tokens": max_tokens,
+        "stream": stream,
+        **SAMPLING,
+    }
+    if stream:
+        body["stream_options"] = {"include_usage": True}
+    if reasoning.kwargs:
+        body["chat_template_kwargs"] = reasoning.kwargs
+    if reasoning.effort:
+        body["reasoning_effort"] = reasoning.effort
+    if response_format:
+        body["response_format"] = response_format
+    if tools:
+        body["tools"] = tools
+        body["tool_choice"] = tool_choice or "auto"
+    return body
+
+
+def responses(
+    model: str, items: Any, *, max_tokens: int, reasoning: Reasoning, tools: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Body of POST /v1/responses (not streamed)."""
+    body: dict[str, Any] = {
+        "model": model,
+        "input": items,
+        "max_output_tokens": max_tokens,
+        "temperature": 0,
+        "top_p": 1,
+        "stream": False,
+    }
+    if reasoning.effort:
+        body["reasoning"] = {"effort": reasoning.effort}
+    if tools:
+        body["tools"] = [{"type": "function", **tool["function"]} for tool in tools]
+    return body
+
+
+def encode(body: dict[str, Any]) -> bytes:
+    """The bytes on the wire, made before the clock starts."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

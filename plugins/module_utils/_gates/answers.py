@@ -1,0 +1,96 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checkers of answers. Each returns what is wrong, or None. Pure; an answer is data."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),),
+}  # fmt: skip
+
+
+def mismatch(text: str, pattern: str, forbidden: str | None = None) -> str | None:
+    """The text has to hold ``pattern`` (a regular expression, case ignored) and not ``forbidden``."""
+    if not re.search(pattern, text, re.IGNORECASE):
+        return f"the answer has no {pattern!r}"
+    if forbidden and re.search(forbidden, text, re.IGNORECASE):
+        return f"the answer has {forbidden!r}, which it must not"
+    return None
+
+
+def json_mismatch(text: str, schema: dict[str, Any], wanted: dict[str, str] | None = None) -> str | None:
+    """The whole text has to be one JSON value of the schema; ``wanted`` maps keys to patterns of their values."""
+    try:
+        value = json.loads(text)
+    except ValueError as exc:
+        return f"the answer is no JSON: {exc}"
+    problem = schema_mismatch(value, schema)
+    if problem:
+        return problem
+    for key, pattern in (wanted or {}).items():
+        if not re.fullmatch(pattern, str(value.get(key)), re.IGNORECASE):
+            return f"{key} is {value.get(key)!r}, {pattern!r} was wanted"
+    return None
+
+
+def schema_mismatch(value: Any, schema: dict[str, Any], path: str = "$") -> str | None:
+    """The subset of JSON Schema that our protocols use: type, enum, properties, required, additionalProperties, items."""
+    wanted = schema.get("type")
+    if wanted and (
+        not isinstance(value, JSON_TYPES[wanted]) or (isinstance(value, bool) and wanted in ("integer", "number"))
+    ):
+        return f"{path} is no {wanted}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{path} is {value!r}, none of {schema['enum']}"
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        for key in schema.get("required", []):
+            if key not in value:
+                return f"{path} lacks {key!r}"
+        for key, item in value.items():
+            if key in properties:
+                problem = schema_mismatch(item, properties[key], f"{path}.{key}")
+                if problem:
+                    return problem
+            elif schema.get("additionalProperties") is False:
+                return f"{path} has {key!r}, which the schema does not allow"
+    if isinstance(value, list) and "items" in schema:
+        for number, item in enumerate(value):
+            problem = schema_mismatch(item, schema["items"], f"{path}[{number}]")
+            if problem:
+                return problem
+    return None
+
+
+def call_mismatch(calls: tuple[dict[str, Any], ...], wanted: list[dict[str, Any]]) -> str | None:
+    """The tool calls have to be exactly the wanted ones, in any order: names, and patterns of arguments."""
+    if len(calls) != len(wanted):
+        return f"{len(calls)} tool calls, {len(wanted)} wanted"
+    left = list(wanted)
+    for call in calls:
+        if not call["id"] or call["ids"] != 1:
+            return f"a tool call whose id was given {call['ids']} times"
+        try:
+            arguments = json.loads(call["arguments"])
+        except ValueError:
+            return f"arguments that are no JSON: {call['arguments'][:120]!r}"
+        if not isinstance(arguments, dict):
+            return "arguments that are no object"
+        fitting = [
+            item for item in left if item["name"] == call["name"] and _arguments_fit(arguments, item["arguments"])
+        ]
+        if not fitting:
+            return f"a call {call['name']}({json.dumps(arguments)[:120]}) that was not wanted"
+        left.remove(fitting[0])
+    return None
+
+
+def _arguments_fit(arguments: dict[str, Any], patterns: dict[str, str]) -> bool:
+    return set(arguments) == set(patterns) and all(
+        re.fullmatch(pattern, str(arguments[key]), re.IGNORECASE) for key, pattern in patterns.items()
+    )

@@ -1,0 +1,168 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metrics: arithmetic on one reply or on a lane, one small class each with its formula. A missing value is no value, never 0."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from .._words.events import Reply
+
+NS = 1_000_000_000
+#: p95 needs 20 samples, p99 a hundred: below, the figure would be the maximum in disguise.
+QUANTILE_NEEDS = {50: 1, 90: 10, 95: 20, 99: 100}
+ESTIMATOR = "nearest-rank"
+GenerationStart = Literal["first_visible", "first_output"]
+
+
+class NoMetricValue(Exception):
+    """This reply has no such value; the text says why."""
+
+
+class Metric(ABC):
+    """A value of one reply. ``value`` raises :class:`NoMetricValue` where there is none, ``ValueError`` where times run backwards."""
+
+    tag: ClassVar[str]
+    unit: ClassVar[str]
+    higher_is_better: ClassVar[bool]
+
+    @abstractmethod
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        """The value in ``unit``."""
+
+
+def generation_start(reply: Reply, start: GenerationStart) -> int:
+    """capacity/v3 begins generation at the first visible content, capacity/v4-reasoning at the first output of any kind."""
+    moment = reply.first_visible_ns if start == "first_visible" else reply.first_output_ns
+    if moment is None:
+        raise NoMetricValue(f"no {start.replace('_', ' ')} was observed")
+    return moment
+
+
+class FirstOutput(Metric):
+    """Formula: first non-empty reasoning, content or tool delta − request sent."""
+
+    tag, unit, higher_is_better = "first_output_s", "s", False
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        return generation_start(reply, "first_output") / NS
+
+
+class FirstVisible(Metric):
+    """Formula: first non-empty content − request sent (TTFT of the visible answer)."""
+
+    tag, unit, higher_is_better = "first_visible_s", "s", False
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        return generation_start(reply, "first_visible") / NS
+
+
+class Prefill(Metric):
+    """Formula: prompt tokens / generation start. Includes queueing and the first token's own work: an effective rate."""
+
+    tag, unit, higher_is_better = "prefill_tok_s", "tok/s", True
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        if reply.prompt_tokens is None:
+            raise NoMetricValue("the engine gave no prompt token count")
+        moment = generation_start(reply, start)
+        if moment <= 0:
+            raise ValueError("the first output is not after the request")
+        return reply.prompt_tokens / (moment / NS)
+
+
+class Decode(Metric):
+    """Formula: (completion tokens − 1) / (last output − generation start). With v4-reasoning it is a combined rate."""
+
+    tag, unit, higher_is_better = "decode_tok_s", "tok/s", True
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        if reply.completion_tokens is None:
+            raise NoMetricValue("the engine gave no completion token count")
+        if reply.completion_tokens < 2 or reply.last_output_ns is None:
+            raise NoMetricValue("fewer than two tokens: no interval to measure")
+        span = reply.last_output_ns - generation_start(reply, start)
+        if span < 0:
+            raise ValueError("the last output is before the generation's start")
+        if span == 0:
+            raise NoMetricValue("all output came at one instant")
+        return (reply.completion_tokens - 1) / (span / NS)
+
+
+class PromptTokens(Metric):
+    """Formula: usage.prompt_tokens."""
+
+    tag, unit, higher_is_better = "prompt_tokens", "tokens", False
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        if reply.prompt_tokens is None:
+            raise NoMetricValue("the engine gave no prompt token count")
+        return float(reply.prompt_tokens)
+
+
+class EndToEnd(Metric):
+    """Formula: end of the body − request sent."""
+
+    tag, unit, higher_is_better = "e2e_s", "s", False
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        return reply.end_ns / NS
+
+
+METRICS: tuple[Metric, ...] = (PromptTokens(), FirstOutput(), FirstVisible(), Prefill(), Decode(), EndToEnd())
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric over a lane. A quantile whose n is too small is None; ``missing`` counts replies without a value."""
+
+    unit: str
+    n: int
+    missing: int
+    estimator: str
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    minimum: float | None
+    maximum: float | None
+
+
+def nearest_rank(values: Sequence[float], percent: float) -> float:
+    """The value at rank ceil(percent/100 × n) of the sorted values, counted from 1 (Hyndman and Fan's definition 1)."""
+    if not values:
+        raise NoMetricValue("no values")
+    ordered = sorted(values)
+    return ordered[max(1, math.ceil(percent / 100 * len(ordered))) - 1]
+
+
+def summarise(metric: Metric, replies: Iterable[Reply], start: GenerationStart) -> Summary:
+    """The metric over successful, measured replies. The caller leaves out warm-ups and failures."""
+    values: list[float] = []
+    missing = 0
+    for reply in replies:
+        try:
+            values.append(metric.value(reply, start))
+        except NoMetricValue:
+            missing += 1
+    quantiles = {
+        percent: nearest_rank(values, percent) if len(values) >= needed else None
+        for percent, needed in QUANTILE_NEEDS.items()
+    }
+    return Summary(
+        metric.unit, len(values), missing, ESTIMATOR, quantiles[50], quantiles[90], quantiles[95], quantiles[99],
+        min(values, default=None), max(values, default=None),
+    )  # fmt: skip
+
+
+def aggregate_output(replies: Iterable[Reply], wall_ns: int) -> float | None:
+    """Completion tokens of successful requests / wall clock of the whole lane, failed requests' time included; tok/s."""
+    counts = [reply.completion_tokens for reply in replies]
+    if not counts or wall_ns <= 0 or any(count is None for count in counts):
+        return None
+    return sum(count for count in counts if count is not None) / (wall_ns / NS)

@@ -1,0 +1,106 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contract as a table: which variables and arguments the host's facts demand of a load, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .._words.host import HostFacts
+from .._words.plan import Contract, ContractRule
+from .._words.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Need:
+    """The two inputs of every condition: what the host is, what the recipe wants."""
+
+    facts: HostFacts
+    recipe: Recipe
+
+    @property
+    def multi_gpu(self) -> bool:
+        return self.recipe.needs.roles > 1
+
+    @property
+    def no_peer_access(self) -> bool:
+        """WSL2, or a PCIe pair whose driver denies peer access. A host with NVLink on bare metal is neither."""
+        return self.multi_gpu and (self.facts.wsl2 or self.facts.peer_access is False)
+
+
+def _multi_gpu(need: Need) -> bool:
+    return need.multi_gpu
+
+
+def _no_peer(need: Need) -> bool:
+    return need.no_peer_access
+
+
+NCCL_SOURCE = "NCCL documentation, environment variables; seed campaign of 2026-08-01"
+
+#: name, value, when, reason, source. Order is the order of printing.
+ENVIRONMENT_RULES: tuple[tuple[str, str, Callable[[Need], bool], str, str], ...] = (
+    ("NCCL_DEBUG", "INFO", _multi_gpu, "without NCCL's own lines no transport can be proven", NCCL_SOURCE),
+    (
+        "CUDA_DEVICE_ORDER",
+        "PCI_BUS_ID",
+        _multi_gpu,
+        "CUDA's default order is fastest first, not the listing's",
+        "CUDA programming guide",
+    ),
+    (
+        "CUDA_VISIBLE_DEVICES",
+        "{ordinals}",
+        _multi_gpu,
+        "container-relative, as injected devices are renumbered from 0",
+        "seed campaign",
+    ),
+    ("NCCL_P2P_DISABLE", "1", _no_peer, "direct peer access fails at communicator setup here", NCCL_SOURCE),
+    ("NCCL_SHM_DISABLE", "0", _no_peer, "shared memory is the transport that remains", NCCL_SOURCE),
+    ("NCCL_CUMEM_ENABLE", "0", _no_peer, "cuMem mapping fails with CUDA error 999 under WSL2", NCCL_SOURCE),
+    (
+        "NCCL_CUMEM_HOST_ENABLE",
+        "0",
+        _no_peer,
+        "nothing else sets it, and its default is on with newer drivers",
+        NCCL_SOURCE,
+    ),
+    ("NCCL_NVLS_ENABLE", "0", _no_peer, "no NVSwitch here; an engine option may force it on", NCCL_SOURCE),
+    ("NCCL_IB_DISABLE", "1", _no_peer, "one host: keeps the log free of other networks", NCCL_SOURCE),
+)
+
+#: engine kind -> the flag that turns its own all-reduce off (plain CUDA IPC, which NCCL's variables do not touch).
+CUSTOM_ALL_REDUCE_OFF = {"vllm": "--disable-custom-all-reduce", "sglang": "--disable-custom-all-reduce"}
+FORBIDDEN_ARGUMENTS = {
+    "--enable-symm-mem": "forces NCCL_CUMEM_ENABLE and NCCL_NVLS_ENABLE to 1, over the contract",
+    "--enable-torch-symm-mem": "takes the symmetric-memory path that dies with SIGFPE under WSL2",
+    "--enable-nccl-nvls": "forces NCCL_NVLS_ENABLE to 1, over the contract",
+}
+
+
+def contract_for(facts: HostFacts, recipe: Recipe) -> Contract:
+    """The contract of one load: pure function of host facts and recipe. Conflicts refuse the lane."""
+    need = Need(facts, recipe)
+    ordinals = ",".join(str(number) for number in range(recipe.needs.roles))
+    environment = tuple(
+        ContractRule(name, value.format(ordinals=ordinals), reason, source)
+        for name, value, applies, reason, source in ENVIRONMENT_RULES
+        if applies(need)
+    )
+    arguments: tuple[ContractRule, ...] = ()
+    conflicts: list[str] = []
+    if need.no_peer_access:
+        flags = {group[0].split("=", 1)[0] for group in recipe.args}
+        off = CUSTOM_ALL_REDUCE_OFF.get(recipe.engine.kind)
+        if off:
+            arguments = (
+                ContractRule(off, "", "the engine's own all-reduce uses CUDA IPC between peers", "engine source"),
+            )
+            if off not in flags:
+                conflicts.append(
+                    f"args lack {off}: the engine's own all-reduce would use CUDA IPC, which this host can't do"
+                )
+        conflicts += [f"args have {flag}: it {why}" for flag, why in FORBIDDEN_ARGUMENTS.items() if flag in flags]
+    return Contract(environment, arguments, tuple(conflicts))

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Isolation: while a lane runs, what was stopped stays stopped and what was drained stays drained. Every intrusion is stored."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._evidence.record import utc
+from .._evidence.say import say
+from .._words.errors import CampaignError
+from .journal import read_journal
+from .reservation import Reservation
+from .routers import router_for
+from .services import service_hand
+from .transaction import begun_steps
+
+
+def intrusions(reservation: Reservation) -> list[str]:
+    """What breaks the isolation now, in words; empty where nothing does or the mode isn't exclusive."""
+    records = read_journal(reservation.journal)
+    if not any(record.step == "committed" for record in records) or any(
+        record.step.startswith("undo:") for record in records
+    ):
+        return []
+    found = []
+    for step in begun_steps(records):
+        service = reservation.host.services[step.service]
+        try:
+            if step.kind == "stop" and service_hand(step.service, service).observe().running:
+                found.append(f"{step.service} runs again")
+            elif step.kind == "drain" and service.admission and step.worker_url:
+                urls = {worker.url for worker in router_for(step.service, service.admission).workers()}
+                found += [f"{step.service} admits {step.worker} again"] if step.worker_url in urls else []
+        except CampaignError as exc:
+            found.append(f"{step.service} can't be observed: {exc}")
+    return found
+
+
+@dataclass
+class IsolationWatch:
+    """Looks every ``every_s`` in a thread of its own, so that a slow router doesn't hold up the keeper."""
+
+    reservation: Reservation
+    every_s: float
+    due: float = 0.0
+    thread: threading.Thread | None = field(default=None)
+
+    def tick(self) -> None:
+        if time.monotonic() < self.due or (self.thread is not None and self.thread.is_alive()):
+            return
+        self.due = time.monotonic() + self.every_s
+        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread.start()
+
+    def _look(self) -> None:
+        try:
+            for text in intrusions(self.reservation):
+                line = json.dumps(
+                    {"schema": "tandem.intrusion/v1", "at": utc(time.time()), "t": time.time(), "text": text}
+                )
+                with (self.reservation.folder / "isolation.jsonl").open("a", encoding="utf-8") as stream:
+                    stream.write(line + "\n")
+        except (CampaignError, OSError) as exc:
+            if self.reservation.folder.is_dir():
+                say(f"{utc(time.time())} isolation was not observed: {exc}")
+
+
+def intrusions_since(folder: Path, since: float) -> list[str]:
+    """Stored intrusions from the Unix time ``since`` on, each text once."""
+    try:
+        lines = (folder / "isolation.jsonl").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    return sorted({document["text"] for document in map(json.loads, lines) if document["t"] >= since})

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One owner a host: flock on a file of the whole host. Staleness is a fact, as the kernel drops the lock with its holder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .._host.procfs import ProcessIdentity, boot_id, identity_of, is_alive, stop
+from .._words.documents import canonical_json
+from .._words.errors import CampaignError, RefusedError
+
+DEFAULT_LOCK = "/run/lock/tandem-campaign.lock"
+
+
+def take_host_lock(path: str, who: dict[str, Any]) -> int:
+    """Takes the host's lock for this process and writes into it who holds it. Raises :class:`RefusedError` with the holder."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as exc:
+        raise RefusedError(f"the host's lock {path} can't be opened: {exc.strerror}", path=path) from exc
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as exc:
+        os.close(handle)
+        holder = lock_holder(path)
+        raise RefusedError(
+            f"this host is reserved by campaign {holder.get('campaign', 'unknown')!r} since {holder.get('since', 'an unknown time')} "
+            f"(pid {holder.get('pid', '?')}, state in {holder.get('state_dir', '?')}). To look: cat {path}. "
+            "It ends with its campaign, or by restore.yml on this host.",
+            holder=holder,
+        ) from exc
+    os.truncate(handle, 0)
+    os.pwrite(handle, canonical_json({**who, "pid": os.getpid()}).encode() + b"\n", 0)
+    return handle
+
+
+def lock_holder(path: str) -> dict[str, Any]:
+    """What the holder wrote; empty where nothing readable is there."""
+    with contextlib.suppress(OSError, ValueError):
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(document, dict):
+            return document
+    return {}
+
+
+def lock_is_held(path: str) -> bool:
+    """Whether a living process holds the host's lock."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+@contextlib.contextmanager
+def operation(folder: Path, what: str, *, takeover: bool = False) -> Iterator[None]:
+    """At most one process changes the host at a time. ``takeover`` ends the one that does, by its exact identity."""
+    handle = os.open(folder / "operation.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _take(handle, folder / "operation.json", takeover)
+        own = identity_of(os.getpid())
+        if own is not None:
+            (folder / "operation.json").write_text(canonical_json({**vars(own), "what": what}), encoding="utf-8")
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, note: Path, takeover: bool) -> None:
+    deadline = time.monotonic() + (30.0 if takeover else 5.0)
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            holder = _holder(note)
+            if time.monotonic() > deadline:
+                raise CampaignError(
+                    f"another operation holds this host ({holder or 'unknown'}); wait for it, or run restore.yml"
+                ) from None
+            if takeover and holder is not None and is_alive(holder):
+                stop(holder, 2.0)
+            time.sleep(0.05)
+
+
+def _holder(note: Path) -> ProcessIdentity | None:
+    try:
+        document = json.loads(note.read_text(encoding="utf-8"))
+        holder = ProcessIdentity(document["boot_id"], document["pid"], document["start_ticks"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return holder if holder.boot_id == boot_id() else None

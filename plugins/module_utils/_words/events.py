@@ -1,0 +1,85 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a request is, moment by moment. Times are CLOCK_MONOTONIC nanoseconds since the request's first byte was sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+EventKind = Literal["role", "reasoning", "content", "tool", "finish", "usage", "error", "done"]
+
+#: Failure classes of a row. ``reasoning_exhausted``: the allowance went into reasoning, no visible answer came.
+#: ``transport``, ``http_status``, ``timeout`` and ``cut`` are infrastructure, the others the model's or engine's own.
+ErrorClass = Literal[
+    "transport",
+    "http_status",
+    "timeout",
+    "cut",
+    "stream_error",
+    "malformed",
+    "no_visible_answer",
+    "reasoning_exhausted",
+]
+INFRASTRUCTURE_ERRORS: tuple[ErrorClass, ...] = ("transport", "http_status", "timeout", "cut")
+
+
+@dataclass(frozen=True)
+class StreamEvent:
+    """One meaningful piece of a stream and the instant its last byte was read."""
+
+    at_ns: int
+    kind: EventKind
+    text: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A request's answer, streamed or whole, in one shape.
+
+    ``first_output_ns``: first non-empty reasoning, content or tool delta. ``first_visible_ns``: first non-empty
+    content. ``last_output_ns``: last non-empty delta. ``end_ns``: the body's end. A value that was not observed is None.
+    """
+
+    status: int | None
+    end_ns: int
+    content: str = ""
+    reasoning: str = ""
+    reasoning_field: str | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    finish_reason: str | None = None
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    first_output_ns: int | None = None
+    first_visible_ns: int | None = None
+    last_output_ns: int | None = None
+    done_marker: bool | None = None
+    chunks: int = 0
+    error_class: ErrorClass | None = None
+    error: str | None = None
+    body: Any = None
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """True where transport or server failed, so that nothing may be said of the model."""
+        return self.error_class in INFRASTRUCTURE_ERRORS
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request as evidence: which gate and check made it, what was asked, and the whole reply."""
+
+    index: int
+    profile: str
+    protocol: str
+    check: str
+    warmup: bool
+    sent_at: str
+    request_sha256: str
+    request: dict[str, Any]
+    reply: Reply

@@ -1,0 +1,188 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the inventory declares of a host, and what was observed on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+FORBID_EXTRA: dict[str, Any] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class Role:
+    """One GPU role: a device by UUID, or ``kind: cpu`` on a host without GPUs."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    uuid: str | None = None
+    kind: Literal["gpu", "cpu"] = "gpu"
+
+    def __post_init__(self) -> None:
+        if self.kind == "gpu" and not (self.uuid or "").startswith("GPU-"):
+            raise ValueError(
+                "a role names its device by uuid (GPU-…, from `nvidia-smi -L`), never by index; or kind: cpu"
+            )
+
+    @property
+    def device(self) -> str:
+        """The device in one word."""
+        return self.uuid or self.kind
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a service shows that it serves: an address that answers 200, or a command that exits with 0."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    url: str | None = None
+    command: tuple[str, ...] = ()
+    start_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        if bool(self.url) == bool(self.command):
+            raise ValueError("health takes either url or command")
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The interface by which a router admits workers. ``default: false`` marks an address the user named explicitly."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    api: Literal["sglang", "vllm", "http"]
+    url: str
+    key_file: str | None = None
+    default: bool = True
+    drain_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """Something the owner runs outside campaigns. ``worker_url`` is how a router calls it (default: health's origin)."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    kind: Literal["container", "systemd", "process", "command"]
+    name: str | None = None
+    unit: str | None = None
+    argv: tuple[str, ...] = ()
+    cwd: str | None = None
+    env_file: str | None = None
+    match: str | None = None
+    start: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+    log: str | None = None
+    roles: tuple[str, ...] = ()
+    in_exclusive: Literal["stopped", "drained"] | None = None
+    health: Health | None = None
+    needs: tuple[str, ...] = ()
+    stop_s: float = 30.0
+    worker_url: str | None = None
+    admission: Admission | None = None
+
+    def __post_init__(self) -> None:
+        wanted = {"container": "name", "systemd": "unit", "process": "argv", "command": "start"}[self.kind]
+        if not getattr(self, wanted):
+            raise ValueError(f"a service of kind {self.kind} needs {wanted}")
+        if self.when_exclusive == "drained" and self.admission is None:
+            raise ValueError("in_exclusive: drained needs admission (how the router is told)")
+
+    @property
+    def when_exclusive(self) -> str:
+        """``stopped`` or ``drained``; a router without GPU roles is drained unless it says otherwise."""
+        return self.in_exclusive or ("drained" if self.admission and not self.roles else "stopped")
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The services that a mode runs."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    services: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where the Hugging Face cache is: a folder of the host, or a Docker volume."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    path: str | None = None
+    volume: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == bool(self.volume):
+            raise ValueError("campaign_cache takes either path or volume")
+
+
+@dataclass(frozen=True)
+class EngineEnvironment:
+    """A Python environment on the host that holds an engine, for the process runtime."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    python: str
+
+
+@dataclass(frozen=True)
+class HostDeclaration:
+    """The host as the inventory declares it, validated."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    gpu_roles: dict[str, Role]
+    services: dict[str, Service]
+    modes: dict[str, Mode]
+    cache: Cache
+    state_dir: str
+    lock_path: str
+    lease_s: float
+    port: int
+    engine_environments: dict[str, EngineEnvironment] = field(default_factory=dict)
+    min_free_gib: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, service in self.services.items():
+            for role in service.roles:
+                if role not in self.gpu_roles:
+                    raise ValueError(f"service {name}: role {role!r} is not declared in campaign_gpu_roles")
+            for other in service.needs:
+                if other not in self.services:
+                    raise ValueError(f"service {name}: needs {other!r}, which is not declared in campaign_services")
+        for name, mode in self.modes.items():
+            for service_name in mode.services:
+                if service_name not in self.services:
+                    raise ValueError(
+                        f"campaign_modes.{name}: unknown service {service_name!r} "
+                        f"(declared in campaign_services: {', '.join(sorted(self.services)) or 'none'})"
+                    )
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One device as nvidia-smi lists it. Memory in MiB, power in W; what the driver doesn't say is None."""
+
+    index: int
+    name: str
+    uuid: str
+    bus_id: str
+    driver: str
+    memory_total_mib: int | None
+    memory_used_mib: int | None
+    power_limit_w: float | None
+    compute_capability: str | None
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """What was observed on a host, or assumed from ``campaign_host_class`` when only inspecting (``observed: false``)."""
+
+    observed: bool
+    wsl2: bool
+    link: str | None
+    peer_access: bool | None = None
+    gpus: tuple[Gpu, ...] = ()
+    kernel: str | None = None
+    cpu_model: str | None = None
+    cpu_count: int | None = None
+    memory_gib: float | None = None
+    shm_gib: float | None = None
+    python: str | None = None
+    user: str | None = None

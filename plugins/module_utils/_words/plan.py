@@ -1,0 +1,81 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The launch plan: the fully rendered start of an engine. A pure function of recipe, host facts and contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .documents import sha256_of
+
+
+@dataclass(frozen=True)
+class ContractRule:
+    """One environment variable or argument that the host's facts demand, with its reason and source."""
+
+    name: str
+    value: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What the facts demand. ``arguments`` are flags the engine must carry; ``conflicts`` are why a lane is refused."""
+
+    environment: tuple[ContractRule, ...] = ()
+    arguments: tuple[ContractRule, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+    def variables(self) -> dict[str, str]:
+        """The environment as ``{name: value}``."""
+        return {rule.name: rule.value for rule in self.environment}
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A path of the host shown to the engine. The process runtime has none."""
+
+    source: str
+    target: str
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """Everything that starting the engine needs; nothing is decided later. Times in seconds, sizes in GiB."""
+
+    recipe: str
+    engine: str
+    runtime: Literal["docker", "process"]
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    served_name: str
+    snapshot: str
+    host: str
+    port: int
+    start_s: float
+    stop_s: float
+    context_tokens: int
+    max_requests: int
+    roles: dict[str, str]
+    image: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    shm_gib: float | None = None
+    ipc: str | None = None
+    ulimits: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+    speculative: str = "off"
+
+    @property
+    def sha256(self) -> str:
+        """The plan's hash; it stands in the engine's environment and names the engine's process."""
+        return sha256_of(self)
+
+    @property
+    def base_url(self) -> str:
+        """Where the engine answers."""
+        return f"http://{self.host}:{self.port}"

@@ -1,0 +1,139 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs the gates of a lane against a loaded engine."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: gate
+short_description: Run functional, quality and capacity gates against a loaded engine
+version_added: 0.1.0
+description:
+  - Runs each profile's gates in order. After a required gate that did not pass, the rest is V(not_run), so that what is corrupt is never timed.
+  - A transport fault, a 5xx, a timeout or a fault of our own ends the run as RV(fault); it is never a verdict on the model.
+author:
+  - The tandem.campaign team (@tandem-campaign)
+extends_documentation_fragment:
+  - tandem.campaign.attributes
+attributes:
+  check_mode:
+    support: full
+    details: In check mode no request is sent; the gates that would run are returned as V(not_run).
+  diff_mode:
+    support: none
+options:
+  recipe:
+    description: The validated recipe.
+    type: dict
+    required: true
+  protocols:
+    description: Protocol name to its document, for every protocol that the recipe uses.
+    type: dict
+    required: true
+  base_url:
+    description: Where the engine answers.
+    type: str
+    required: true
+  state_dir:
+    description: The state folder on the host.
+    type: path
+    required: true
+  folder:
+    description: The attempt's folder on the host, for rows and artifacts.
+    type: path
+    required: true
+  identity:
+    description: The identity block for the evidence.
+    type: dict
+    required: true
+  seed:
+    description: Makes the prompts of this attempt differ from those of any other.
+    type: str
+    required: true
+  progress:
+    description: File for progress lines; set by the action plugin.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Run the gates
+  tandem.campaign.gate:
+    recipe: "{{ lane.recipe }}"
+    protocols: "{{ lane.protocols }}"
+    base_url: http://127.0.0.1:39050
+    state_dir: /var/lib/tandem-campaign
+    folder: "{{ lane.folder }}"
+    identity: "{{ loaded.identity }}"
+    seed: 20260801T120000.000Z
+"""
+
+RETURN = r"""
+profiles:
+  description: One entry a profile with its C(gates), each with C(protocol), C(verdict), C(reason), C(required) and C(checks).
+  returned: success
+  type: list
+  elements: dict
+fault:
+  description: The infrastructure fault that ended the run early, or null.
+  returned: success
+  type: str
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._evidence.progress import Progress
+from ..module_utils._gates.runner import LaneGates
+from ..module_utils._mode.isolation import intrusions_since
+from ..module_utils._mode.reservation import reservation_folder
+from ..module_utils._words.documents import from_document, to_document
+from ..module_utils._words.errors import CampaignError
+from ..module_utils._words.identity import Identity
+from ..module_utils._words.recipe import Recipe
+
+
+def run_gates(params: dict[str, Any]) -> dict[str, Any]:
+    """All profiles, or as far as a fault let them."""
+    reservation = reservation_folder(Path(params["state_dir"]))
+    lane = LaneGates(
+        recipe=from_document(Recipe, params["recipe"]),
+        protocols=params["protocols"],
+        base_url=params["base_url"],
+        folder=Path(params["folder"]),
+        identity=from_document(Identity, params["identity"]),
+        seed=params["seed"],
+        tell=Progress(params["progress"]).tell,
+        intrusions=lambda since: intrusions_since(reservation, since),
+    )
+    profiles, fault = lane.run()
+    return {"changed": True, "profiles": to_document(profiles), "fault": fault}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "recipe": {"type": "dict", "required": True},
+            "protocols": {"type": "dict", "required": True},
+            "base_url": {"type": "str", "required": True},
+            "state_dir": {"type": "path", "required": True},
+            "folder": {"type": "path", "required": True},
+            "identity": {"type": "dict", "required": True},
+            "seed": {"type": "str", "required": True},
+            "progress": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    if module.check_mode:
+        module.exit_json(changed=False, profiles=[], fault=None)
+    try:
+        module.exit_json(**run_gates(module.params))
+    except CampaignError as exc:
+        module.fail_json(**exc.as_result())
+
+
+if __name__ == "__main__":
+    main()

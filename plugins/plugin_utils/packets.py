@@ -1,0 +1,171 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The packet on the controller: one folder a campaign and host. Written once; what is superseded moves aside and stays."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._evidence.store import read_json, write_json
+from ..module_utils._words.errors import CampaignError, EvidenceError
+from ..module_utils._words.verdict import COMPLETE_OUTCOMES
+
+MANIFEST = "manifest.json"
+HOST_FILES = (
+    "journal.jsonl",
+    "state-before.json",
+    "state-after.json",
+    "state-diff.json",
+    "restored.json",
+    "isolation.jsonl",
+    "reservation.json",
+)
+NOT_EVIDENCE = ("heartbeat", "operation.lock", "operation.json")
+
+
+@dataclass(frozen=True)
+class Packet:
+    """``<campaign_dir>/<campaign_id>/<host>/``."""
+
+    folder: Path
+
+    @property
+    def verdict(self) -> Path:
+        return self.folder / "verdict.json"
+
+    @property
+    def timeline(self) -> Path:
+        return self.folder / "timeline.jsonl"
+
+    def lane(self, recipe: str) -> Path:
+        return self.folder / "lanes" / recipe
+
+    def stored_lane(self, recipe: str, key: str | None) -> dict[str, Any] | None:
+        """The verdict of a complete lane of exactly this key whose files are still what the manifest says; else None."""
+        file = self.lane(recipe) / "verdict.json"
+        if key is None or not file.is_file():
+            return None
+        try:
+            document: dict[str, Any] = read_json(file)
+            if document.get("lane_key") != key or document.get("outcome") not in COMPLETE_OUTCOMES:
+                return None
+            return document if not self.check(f"lanes/{recipe}/") else None
+        except EvidenceError:
+            return None
+
+    def write_manifest(self, identity: Mapping[str, Any]) -> None:
+        """sha256 and size of every file but the manifest itself."""
+        files = {
+            str(path.relative_to(self.folder)): {"sha256": file_sha256(path), "size": path.stat().st_size}
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and path.name != MANIFEST and path.name != "report.md"
+        }
+        write_json(self.folder / MANIFEST, {"schema": "tandem.manifest/v1", "identity": dict(identity), "files": files})
+
+    def check(self, prefix: str = "") -> list[str]:
+        """What doesn't agree with the manifest below ``prefix``: missing, changed, not listed."""
+        manifest: dict[str, Any] = read_json(self.folder / MANIFEST)
+        listed = {name: entry for name, entry in manifest["files"].items() if name.startswith(prefix)}
+        problems = [] if listed else [f"{prefix or 'packet'}: nothing is listed"]
+        for name, entry in listed.items():
+            path = self.folder / name
+            if not path.is_file():
+                problems.append(f"{name}: missing")
+            elif file_sha256(path) != entry["sha256"]:
+                problems.append(f"{name}: changed")
+        found = {str(path.relative_to(self.folder)) for path in (self.folder / prefix).rglob("*") if path.is_file()}
+        problems += [
+            f"{name}: not in the manifest"
+            for name in sorted(found - set(listed))
+            if not name.endswith((MANIFEST, "report.md"))
+        ]
+        return sorted(problems)
+
+    def place_attempts(self, recipe: str, extracted: Path, current: str) -> list[str]:
+        """Moves collected attempts in: ``current`` becomes the lane, what was there and every other attempt goes to ``attempts/``."""
+        lane = self.lane(recipe)
+        placed = []
+        for attempt in sorted(path for path in extracted.iterdir() if path.is_dir()):
+            if attempt.name == current:
+                self.set_aside(recipe)
+                lane.mkdir(parents=True, exist_ok=True)
+                for item in attempt.iterdir():
+                    shutil.move(str(item), lane / item.name)
+            else:
+                target = _unused(lane / "attempts" / attempt.name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(str(attempt), target)
+                write_json(target / "attempt.json", {"schema": "tandem.attempt/v1", "identity": None, "attempt": attempt.name, "role": "interrupted",
+                                                     "reason": "its campaign ended before it did"})  # fmt: skip
+            placed.append(attempt.name)
+        return placed
+
+    def set_aside(self, recipe: str) -> None:
+        """The lane's present files become a superseded attempt."""
+        lane = self.lane(recipe)
+        present = [item for item in lane.iterdir() if item.name != "attempts"] if lane.is_dir() else []
+        if not present:
+            return
+        try:
+            name = str(read_json(lane / "attempt.json")["attempt"])
+        except (EvidenceError, KeyError):
+            name = "unnamed"
+        target = _unused(lane / "attempts" / name)
+        target.mkdir(parents=True)
+        for item in present:
+            shutil.move(str(item), target / item.name)
+        write_json(
+            target / "superseded.json",
+            {"schema": "tandem.superseded/v1", "identity": None, "reason": "a later attempt took its place"},
+        )
+
+    def place_host_files(self, extracted: Path, current: str | None) -> None:
+        """Reservations' evidence: the ``current`` one at the packet's root, others below ``earlier/``."""
+        for folder in sorted(path for path in extracted.iterdir() if path.is_dir()):
+            for name in NOT_EVIDENCE:
+                (folder / name).unlink(missing_ok=True)
+            if folder.name != current:
+                shutil.move(str(folder), _unused(self.folder / "earlier" / folder.name))
+                continue
+            self._set_host_files_aside()
+            for item in folder.iterdir():
+                shutil.move(str(item), self.folder / item.name)
+
+    def _set_host_files_aside(self) -> None:
+        present = [self.folder / name for name in HOST_FILES if (self.folder / name).exists()]
+        if present:
+            target = _unused(self.folder / "earlier" / "before")
+            target.mkdir(parents=True)
+            for item in present:
+                shutil.move(str(item), target / item.name)
+
+
+def _unused(path: Path) -> Path:
+    """The path, or the first free one with a number behind it: evidence is never overwritten."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def extract(archive: Path, target: Path) -> None:
+    """Unpacks an archive from a host; its names and links can't leave ``target``."""
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(target, filter="data")
+    except (tarfile.TarError, OSError) as exc:
+        raise CampaignError(f"evidence from the host can't be unpacked: {exc}") from exc

@@ -1,0 +1,219 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides, before anything is touched: for every lane its contract, launch plan, identity and key, and whether it may run. Pure but for reading files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..module_utils._engine.adapters import ADAPTERS
+from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
+from ..module_utils._host.rules import contract_for
+from ..module_utils._words.documents import sha256_of, to_document
+from ..module_utils._words.errors import CampaignError, RefusedError
+from ..module_utils._words.host import HostDeclaration, HostFacts
+from ..module_utils._words.identity import Identity, LaneKeyParts, lane_key
+from ..module_utils._words.plan import Contract, LaunchPlan
+from .recipes import FoundRecipe, Protocol, check_gates, read_lock, read_protocol
+
+#: Built in this version; a recipe that wants another is refused by name, never half run.
+RUNTIMES = ("process",)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the host told: facts, engine environments, snapshot reports by (repo, revision). Empty when only inspecting."""
+
+    facts: HostFacts
+    engine_environments: Mapping[str, Any] = field(default_factory=dict)
+    snapshots: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One recipe on one host, decided. ``refusal``: why it may not run here; ``outcome_if_refused`` says what that makes of it."""
+
+    found: FoundRecipe
+    protocols: Mapping[str, Protocol]
+    missing_protocols: tuple[str, ...]
+    contract: Contract
+    plan: LaunchPlan | None
+    identity: Identity
+    key: str | None
+    weights: Mapping[str, Any] | None
+    refusal: str | None = None
+    outcome_if_refused: str = "infrastructure"
+
+
+def host_class(facts: HostFacts, host: HostDeclaration, runtime: str, roles: int) -> dict[str, Any]:
+    """GPU model × n, driver, runtime; for CPU roles the CPU instead."""
+    devices = [role.device for role in list(host.gpu_roles.values())[:roles]]
+    by_uuid = {gpu.uuid: gpu for gpu in facts.gpus}
+    gpus = [by_uuid[device].name for device in devices if device in by_uuid]
+    drivers = sorted({by_uuid[device].driver for device in devices if device in by_uuid})
+    cpu = {"model": facts.cpu_model, "count": facts.cpu_count} if "cpu" in devices else None
+    return {"gpus": gpus, "roles": roles, "driver": drivers, "cpu": cpu, "runtime": runtime, "simulated": False}
+
+
+def decide(
+    found: FoundRecipe,
+    host: HostDeclaration,
+    observed: Observed,
+    base: Identity,
+    launchers: dict[str, str],
+    *,
+    inspecting: bool,
+) -> Lane:
+    """One lane. Raises :class:`InputError` for what is wrong in the text; what the host can't do becomes a refusal."""
+    recipe = found.recipe
+    protocols = {name: protocol for name in recipe.protocols() if (protocol := read_protocol(name)) is not None}
+    missing = tuple(name for name in recipe.protocols() if name not in protocols)
+    check_gates(found, protocols)
+    contract = contract_for(observed.facts, recipe)
+    pins, lock_sha256 = read_lock(found) if recipe.engine.lock else ({}, None)
+    engine_build = {
+        "kind": recipe.engine.kind,
+        "version": recipe.engine.version,
+        "image": recipe.engine.image,
+        "lock_sha256": lock_sha256,
+    }
+    if recipe.engine.derived:
+        engine_build["image"] = f"{recipe.engine.derived.base} + {recipe.engine.derived.patch_set}"
+    weights = observed.snapshots.get((recipe.model.repo, recipe.model.revision))
+    identity = base.learned(
+        recipe=recipe.name,
+        recipe_sha256=sha256_of(recipe),
+        engine=engine_build,
+        contract_sha256=sha256_of(contract),
+        protocols={name: protocol.sha256 for name, protocol in protocols.items()},
+    )
+    lane = Lane(found, protocols, missing, contract, None, identity, None, weights)
+    try:
+        if not inspecting:
+            _refuse_what_is_not_built(lane)
+            _refuse_what_the_host_lacks(lane, host, observed, pins)
+        plan = launch_plan(recipe, host, contract, launchers=launchers)
+    except RefusedError as exc:
+        outcome = "not_run" if exc.facts.get("not_run") else "infrastructure"
+        return replace(lane, refusal=str(exc), outcome_if_refused=outcome)
+    return _keyed(lane, host, observed, plan)
+
+
+def _keyed(lane: Lane, host: HostDeclaration, observed: Observed, plan: LaunchPlan) -> Lane:
+    """Identity and key of a lane that may run; a weights proof is needed for a key."""
+    recipe = lane.found.recipe
+    topology = host_class(observed.facts, host, recipe.engine.runtime, recipe.needs.roles)
+    identity = lane.identity.learned(
+        roles={name: "cpu" if device == "cpu" else name for name, device in assign_roles(recipe, host).items()},
+        topology_sha256=sha256_of(topology),
+        plan_sha256=plan.sha256,
+    )
+    if lane.weights is None or lane.weights.get("proof") is None or lane.missing_protocols:
+        return replace(lane, plan=plan, identity=identity)
+    key = lane_key(
+        LaneKeyParts(
+            recipe=to_document(recipe),
+            weights=str(lane.weights["proof"]),
+            engine=dict(lane.identity.engine or {}),
+            contract=to_document(lane.contract),
+            protocols={name: protocol.sha256 for name, protocol in lane.protocols.items()},
+            host_class=topology,
+        )
+    )
+    return replace(
+        lane, plan=plan, key=key, identity=identity.learned(weights_sha256=lane.weights["proof"], lane_key=key)
+    )
+
+
+def _refuse_what_is_not_built(lane: Lane) -> None:
+    recipe = lane.found.recipe
+    unbuilt = [
+        (recipe.engine.runtime not in RUNTIMES, f"runtime {recipe.engine.runtime!r}"),
+        (recipe.engine.kind not in ADAPTERS, f"engine {recipe.engine.kind!r}"),
+        (recipe.needs.roles > 1, "the NCCL preflight, which a load over several GPUs needs,"),
+        (recipe.needs.nodes > 1, "an engine over several nodes"),
+        (bool(lane.missing_protocols), f"protocol {', '.join(lane.missing_protocols)}"),
+        (bool(recipe.requires), "requires (baseline lanes)"),
+    ]
+    for wanted, what in unbuilt:
+        if wanted:
+            raise RefusedError(
+                f"{what} is not in this version of the collection; --tags inspect prints the lane's plan", not_run=True
+            )
+
+
+def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Observed, pins: dict[str, str]) -> None:
+    recipe = lane.found.recipe
+    known = {gpu.uuid for gpu in observed.facts.gpus}
+    for name, device in assign_roles(recipe, host).items():
+        if device != "cpu" and device not in known:
+            raise RefusedError(
+                f"role {name}: no device {device} on this host (nvidia-smi lists {', '.join(sorted(known)) or 'none'})"
+            )
+    if lane.contract.conflicts:
+        raise RefusedError("; ".join(lane.contract.conflicts))
+    _check_environment(recipe.engine.kind, pins, observed)
+    if lane.weights is None:
+        raise RefusedError(f"the snapshot of {recipe.model.repo} was not verified")
+    if lane.weights["problems"]:
+        texts = lane.weights["texts"]
+        more = f" (and {len(texts) - 3} more)" if len(texts) > 3 else ""
+        raise RefusedError(
+            f"snapshot {recipe.model.repo}@{recipe.model.revision}: {'; '.join(texts[:3])}{more}. "
+            f"Fetch it whole: hf download {recipe.model.repo} --revision {recipe.model.revision}"
+        )
+
+
+def _check_environment(kind: str, pins: dict[str, str], observed: Observed) -> None:
+    if kind not in FLAGS or not pins:
+        return
+    environment = observed.engine_environments.get(kind)
+    if environment is None:
+        raise RefusedError(
+            f"campaign_engine_environments.{kind}.python is not set; the process runtime starts the engine from it"
+        )
+    if environment["problem"]:
+        raise RefusedError(f"campaign_engine_environments.{kind}.python: {environment['problem']}")
+    for name, version in pins.items():
+        found = environment["distributions"].get(name)
+        if found != version:
+            raise RefusedError(
+                f"engine environment of {kind}: {name} is {found or 'not installed'}, the recipe's lock pins {version}; "
+                f"install it there with pip install {name}=={version}"
+            )
+
+
+def host_problems(host: HostDeclaration, report: Mapping[str, Any]) -> list[str]:
+    """What stands in the way of every lane, from ``host_facts``."""
+    problems = []
+    state = report["state_dir"]
+    if not state["writable"]:
+        problems.append(
+            f"campaign_state_dir {state['path']} can't be written by {report['facts']['user']}; choose another or change its owner"
+        )
+    elif state["free_gib"] < host.min_free_gib:
+        problems.append(
+            f"campaign_state_dir {state['path']} has {state['free_gib']:.2f} GiB free, evidence needs {host.min_free_gib:g} (campaign_min_free_gib)"
+        )
+    if not report["port_free"]:
+        problems.append(f"port {host.port} is taken on this host; free it or set campaign_port")
+    reservation = report.get("reservation")
+    if reservation:
+        problems.append(
+            f"campaign {reservation['campaign']!r} took this host at {reservation['since']} and has not given it back. If it is not running any more: "
+            "ansible-playbook tandem.campaign.restore -l <this host>"
+        )
+    python = tuple(int(part) for part in str(report["facts"]["python"]).split(".")[:2])
+    if python < (3, 10):
+        problems.append(
+            f"the host's Python is {report['facts']['python']}, 3.10 or newer is needed (ansible_python_interpreter)"
+        )
+    return problems
+
+
+def fatal(problems: list[str]) -> CampaignError:
+    """One error for all of it."""
+    return RefusedError("; ".join(problems), problems=problems)

@@ -1,0 +1,156 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The finding as Markdown, from a packet alone. Derived: it can be thrown away and made again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._evidence.store import read_json
+from ..module_utils._words.text import plain
+from .outcome_table import HEADER, outcome_rows
+
+CAPACITY_HEADER = (
+    "lane", "profile", "protocol", "completed", "prompt p50", "first output p50", "first visible p50", "prefill p50", "decode p50", "aggregate", "n",
+)  # fmt: skip
+
+
+def markdown_report(packet: Path) -> str:
+    """The whole report. Text from engines and models is escaped and bounded."""
+    verdict: dict[str, Any] = read_json(packet / "verdict.json")
+    lanes = verdict["lanes"]
+    parts = [
+        f"# Campaign {cell(verdict['campaign'])} on {cell(verdict['host'])}",
+        f"**{verdict['outcome']}**: {cell(verdict['reason'])}",
+        _facts(verdict),
+        "## Outcome",
+        markdown_table(HEADER, outcome_rows(lanes)),
+        "## Capacity",
+        *_capacity(packet, lanes),
+        "## Lanes",
+        *(_lane(packet, lane) for lane in lanes),
+        "## Final state",
+        _restore(verdict["restore"]),
+        "## Decision boundary",
+        "These results say whether the pinned model in the pinned engine works on this host, how fast and how well, under the protocols named. "
+        "They are no ranking of models and no promotion of any: nothing on the host was changed but for the time of the campaign.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(verdict: Mapping[str, Any]) -> str:
+    identity = verdict["identity"]
+    collection = identity["collection"]
+    simulated = "yes: not a measurement" if verdict["simulated"] else "no"
+    rows = [
+        ("started", identity["started_at"]),
+        ("collection", f"tandem.campaign {collection['version']} ({collection['revision'] or 'no git revision'})"),
+        ("simulated", simulated),
+        ("promotion", verdict["promotion"]),
+    ]
+    return markdown_table(("", ""), rows)
+
+
+def _capacity(packet: Path, lanes: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = [
+        row
+        for lane in lanes
+        for file in sorted((packet / "lanes" / lane["recipe"]).glob("capacity-*.json"))
+        if (row := capacity_row(lane["recipe"], read_json(file)))
+    ]
+    if not rows:
+        return ["No lane was timed."]
+    note = (
+        "First output is the first non-empty reasoning, content or tool delta; first visible the first non-empty content. Percentiles are nearest-rank "
+        "over the successful measured requests (n); warm-ups are kept as rows and left out. Aggregate is completion tokens over the lane's wall clock."
+    )
+    return [markdown_table(CAPACITY_HEADER, rows), note]
+
+
+def capacity_row(recipe: str, document: Mapping[str, Any]) -> tuple[str, ...]:
+    """One capacity lane as it is printed; a missing value is a dash, never 0."""
+    metrics = document["metrics"]
+
+    def p50(tag: str, form: str, unit: str) -> str:
+        value = metrics[tag]["p50"]
+        return "-" if value is None else f"{value:{form}} {unit}".strip()
+
+    aggregate = document["aggregate_output_tok_s"]
+    label = "" if document["decode_label"] == "visible" else f" {document['decode_label']}"
+    suffix = "" if document["verdict"] == "passed" else f" ({document['verdict']})"
+    return (
+        recipe,
+        document["profile"],
+        document["protocol"] + suffix,
+        f"{document['completed']}/{document['requested']['requests']}",
+        p50("prompt_tokens", ",.0f", ""),
+        p50("first_output_s", ".3f", "s"),
+        p50("first_visible_s", ".3f", "s"),
+        p50("prefill_tok_s", ",.0f", "tok/s"),
+        p50("decode_tok_s", ".1f", "tok/s") + label,
+        "-" if aggregate is None else f"{aggregate:.2f} tok/s",
+        str(metrics["first_output_s"]["n"]),
+    )
+
+
+def _lane(packet: Path, lane: Mapping[str, Any]) -> str:
+    lines = [f"### {cell(lane['recipe'])}", f"{lane['outcome']}: {cell(lane['reason'])}"]
+    control = lane.get("control")
+    if control:
+        lines.append(f"Negative control, expected {control['expect']}: {'caught' if control['met'] else 'NOT CAUGHT'}.")
+    lines += list(_pins(packet / "lanes" / lane["recipe"]))
+    rows = [
+        (profile["name"], gate["protocol"], check["name"], check["level"], check["verdict"], check["reason"])
+        for profile in lane["profiles"]
+        for gate in profile["gates"]
+        for check in (gate["checks"] or [{"name": "", "level": "required" if gate["required"] else "advisory", **gate}])
+    ]
+    if rows:
+        lines.append(markdown_table(("profile", "protocol", "check", "level", "verdict", "reason"), rows))
+    if lane["caveats"]:
+        lines.append(
+            "Caveats:\n\n" + "\n".join(f"- **{cell(item['id'])}**: {cell(item['text'])}" for item in lane["caveats"])
+        )
+    return "\n\n".join(lines)
+
+
+def _pins(folder: Path) -> Iterator[str]:
+    if not (folder / "recipe.json").is_file():
+        return
+    recipe = read_json(folder / "recipe.json")["recipe"]
+    model, engine = recipe["model"], recipe["engine"]
+    build = engine["image"] or engine["lock"] or json.dumps(engine["derived"])
+    yield markdown_table(
+        ("model", "revision", "engine", "build", "context"),
+        [
+            (
+                model["repo"],
+                model["revision"],
+                f"{engine['kind']} {engine['version']}",
+                build,
+                str(recipe["limits"]["context_tokens"]),
+            )
+        ],
+    )
+
+
+def _restore(restore: Mapping[str, Any]) -> str:
+    count = restore["diff_count"]
+    return f"Restore {restore['verdict']}: {cell(restore['reason'])}. Differences to the state before: {'not computed' if count is None else count}."
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *([cell(item) for item in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(text: str) -> str:
+    """Harmless inside a Markdown table: one line, no markup of its own, no HTML."""
+    safe = plain(str(text), 300).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "|`*_[]":
+        safe = safe.replace(mark, f"\\{mark}")
+    return safe

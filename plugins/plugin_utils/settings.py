@@ -1,0 +1,58 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory's variables as one validated declaration."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..module_utils._mode.plan import stop_waves
+from ..module_utils._words.documents import from_document
+from ..module_utils._words.errors import InputError
+from ..module_utils._words.host import HostDeclaration, HostFacts
+from .validation import validated
+
+CAMPAIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def host_declaration(options: dict[str, Any], state_dir: str) -> HostDeclaration:
+    """The host as declared. Errors name the inventory variable."""
+    document = {
+        "gpu_roles": options["gpu_roles"],
+        "services": options["services"],
+        "modes": options["modes"],
+        "cache": options["cache"],
+        "engine_environments": options["engine_environments"],
+        "state_dir": state_dir,
+        "lock_path": options["lock_path"],
+        "lease_s": options["lease_s"],
+        "port": options["port"],
+        "min_free_gib": options["min_free_gib"],
+    }
+    try:
+        host = validated(HostDeclaration, document, "inventory")
+    except InputError as exc:
+        raise InputError(re.sub(r"inventory: (\w+)", r"inventory: campaign_\1", str(exc))) from exc
+    if not host.gpu_roles:
+        raise InputError(
+            "inventory: campaign_gpu_roles is empty: name at least one role, like {compute_a: {uuid: GPU-…}} or {cpu: {kind: cpu}}"
+        )
+    stop_waves(host, list(host.services))
+    return host
+
+
+def campaign_id(text: str) -> str:
+    """It names folders on both sides, so it is a plain word."""
+    if not CAMPAIGN_ID.fullmatch(text):
+        raise InputError(f"campaign_id {text!r}: letters, digits, '.', '_' and '-' only, 64 at most")
+    return text
+
+
+def assumed_facts(host_class: dict[str, Any]) -> HostFacts:
+    """Facts from ``campaign_host_class``, for inspection without a host."""
+    try:
+        return from_document(HostFacts, {"observed": False, "wsl2": False, "link": None, **host_class})
+    except TypeError as exc:
+        raise InputError(f"inventory: campaign_host_class: {exc}") from exc

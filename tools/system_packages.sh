@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Python 3.11 or newer with venv, git and curl. Installs them as root on Debian or Ubuntu, otherwise prints the line.
+set -euo pipefail
+missing=()
+found=""
+for python in python3.11 python3.12 python3.13 python3; do
+    if command -v "$python" >/dev/null && "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        found=$python
+        break
+    fi
+done
+[ -n "$found" ] || missing+=(python3 python3-venv)
+for program in git curl; do
+    command -v "$program" >/dev/null || missing+=("$program")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "== installing ${missing[*]}"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+else
+    echo "This needs packages that are not there. Install them, then run make again:" >&2
+    echo "    sudo apt-get install ${missing[*]}" >&2
+    exit 1
+fi
