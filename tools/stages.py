@@ -49,7 +49,10 @@ def run(commands: list[list[str]]) -> bool:
             running.remove(item)
             if process.returncode != 0:
                 good = False
-                print(f"--- {' '.join(command)} ended with {process.returncode}\n{log.read_text(encoding='utf-8', errors='replace')}", flush=True)
+                print(
+                    f"--- {' '.join(command)} ended with {process.returncode}\n{log.read_text(encoding='utf-8', errors='replace')}",
+                    flush=True,
+                )
         time.sleep(0.1)
     return good
 

@@ -17,7 +17,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.text import plain
-from ..plugin_utils.packets import Packet, extract, file_sha256
+from ..plugin_utils.packets import Packet, extract, file_sha256, identity_in
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str", "required": True},
@@ -108,7 +108,7 @@ class ActionModule(ActionBase):
 
 def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, Any], attempt: str) -> None:
     """What the controller knows of a lane, beside what the host wrote."""
-    identity = lane["identity"]
+    identity = identity_in(folder) or lane["identity"]
     recipe = lane["recipe"]
     engine = recipe["engine"]
     role = "final" if verdict["outcome"] not in ("infrastructure", "inconclusive") else "failed"

@@ -164,6 +164,10 @@ def policy_failures(document: dict[str, Any], fail_on: list[str]) -> list[str]:
         for lane in document["lanes"]
         if lane["control"] and not lane["control"]["met"]
     ]
+    if document["lanes"] and all(lane["outcome"] == "not_run" for lane in document["lanes"]):
+        failures.append(
+            f"no lane could be run here; {document['lanes'][0]['recipe']}: {document['lanes'][0]['reason']}"
+        )
     if "unrestored" in fail_on and document["restore"]["verdict"] != "passed":
         failures.append(f"restore {document['restore']['verdict']}: {document['restore']['reason']}")
     return failures

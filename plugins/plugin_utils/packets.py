@@ -102,8 +102,7 @@ class Packet:
                 target = _unused(lane / "attempts" / attempt.name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(str(attempt), target)
-                write_json(target / "attempt.json", {"schema": "tandem.attempt/v1", "identity": None, "attempt": attempt.name, "role": "interrupted",
-                                                     "reason": "its campaign ended before it did"})  # fmt: skip
+                write_json(target / "attempt.json", interrupted_document(target, attempt.name))
             placed.append(attempt.name)
         return placed
 
@@ -121,10 +120,7 @@ class Packet:
         target.mkdir(parents=True)
         for item in present:
             shutil.move(str(item), target / item.name)
-        write_json(
-            target / "superseded.json",
-            {"schema": "tandem.superseded/v1", "identity": None, "reason": "a later attempt took its place"},
-        )
+        write_json(target / "superseded.json", {"schema": "tandem.superseded/v1", "identity": identity_in(target)})
 
     def place_host_files(self, extracted: Path, current: str | None) -> None:
         """Reservations' evidence: the ``current`` one at the packet's root, others below ``earlier/``."""
@@ -135,6 +131,7 @@ class Packet:
                 shutil.move(str(folder), _unused(self.folder / "earlier" / folder.name))
                 continue
             self._set_host_files_aside()
+            self.folder.mkdir(parents=True, exist_ok=True)
             for item in folder.iterdir():
                 shutil.move(str(item), self.folder / item.name)
 
@@ -145,6 +142,26 @@ class Packet:
             target.mkdir(parents=True)
             for item in present:
                 shutil.move(str(item), target / item.name)
+
+
+def interrupted_document(folder: Path, name: str) -> dict[str, Any]:
+    """attempt.json of an attempt whose campaign ended before it did."""
+    return {
+        "schema": "tandem.attempt/v1",
+        "identity": identity_in(folder),
+        "attempt": name,
+        "role": "interrupted",
+        "reason": "its campaign ended before it did",
+    }
+
+
+def identity_in(folder: Path) -> dict[str, Any] | None:
+    """The identity block of a lane's artifacts: of the live configuration, else of the plan; None where none was written."""
+    for name in ("live.json", "plan.json", "recipe.json"):
+        if (folder / name).is_file():
+            identity: dict[str, Any] | None = read_json(folder / name).get("identity")
+            return identity
+    return None
 
 
 def _unused(path: Path) -> Path:

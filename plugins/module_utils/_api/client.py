@@ -95,6 +95,9 @@ class Client:
                 # http.client drops its socket once a body without length has begun its last read
                 if connection.sock is not None:
                     connection.sock.settimeout(left)
+            if response.length:
+                # read1 ends quietly where the other side hung up before the length it had promised
+                raise http.client.IncompleteRead(b"", response.length)
         except TimeoutError as exc:
             return _faulty(status, content_type, pieces, start, "timeout", f"no end within {timeout_s:g} s ({exc})")
         except (http.client.IncompleteRead, _TooMuch) as exc:

@@ -84,31 +84,35 @@ def read_journal(path: Path) -> list[Record]:
 
 
 def _parse(path: Path) -> tuple[list[Record], int]:
-    data = path.read_bytes()
-    lines = data.split(b"\n")
+    """The records and the size of the file up to the end of the last one."""
+    lines = path.read_bytes().split(b"\n")
+    # What stands behind the last newline is a torn line; an ordinary file has nothing there.
+    last = len(lines) - 2
     records: list[Record] = []
     size = 0
-    for number, line in enumerate(lines):
-        if not line and number == len(lines) - 1:
+    for number, line in enumerate(lines[:-1]):
+        record = _record(line)
+        if record is None and number == last and not lines[-1]:
             break
-        try:
-            document = json.loads(line)
-            found = document.pop("sum")
-            whole = found == _sum(document) and document["n"] == len(records)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            whole = False
-        if not whole or number == len(lines) - 1:
-            if number >= len(lines) - 2 and not any(lines[number + 1 :]):
-                break
+        if record is None or record.n != len(records):
             raise EvidenceError(
                 f"{path}: line {number + 1} is damaged, so it can't be known what was stopped. "
                 "Start the services by hand, compare with state-before.json beside it, then move the folder away.",
                 path=str(path),
                 line=number + 1,
             )
-        records.append(Record(**document))
+        records.append(record)
         size += len(line) + 1
     return records, size
+
+
+def _record(line: bytes) -> Record | None:
+    """None where the line is not whole: no JSON, or another text than its checksum speaks of."""
+    try:
+        document = json.loads(line)
+        return Record(**document) if document.pop("sum") == _sum(document) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _sum(record: dict[str, Any]) -> str:

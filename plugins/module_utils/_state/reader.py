@@ -83,7 +83,7 @@ def _service(service: Service, processes: dict[int, list[str]]) -> dict[str, Any
     state: dict[str, Any] = {"kind": service.kind, "running": bool(pids), "pid": min(pids) if pids else None}
     if pids:
         state["command_sha256"] = hashlib.sha256("\0".join(processes[min(pids)]).encode()).hexdigest()
-    if service.health and service.health.url:
+    if pids and service.health and service.health.url:
         state["health"] = _status(service.health.url)
     return state
 

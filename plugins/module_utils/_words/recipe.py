@@ -165,8 +165,15 @@ class Reasoning:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if (self.mode == "effort") != (self.effort is not None):
-            raise ValueError("effort is given exactly where mode is 'effort'")
+        allowed = {
+            "off": self.effort in (None, "none"),
+            "on": self.effort is None,
+            "effort": self.effort not in (None, "none"),
+        }
+        if not allowed[self.mode]:
+            raise ValueError(
+                f"effort {self.effort!r} does not go with mode {self.mode!r} (off: none at all or 'none'; on: none at all)"
+            )
 
 
 @dataclass(frozen=True)

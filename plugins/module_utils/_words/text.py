@@ -13,7 +13,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 def plain(text: str, limit: int = 400) -> str:
     """One harmless line: no escape sequences, no control or direction characters, at most ``limit`` characters."""
-    clean = CONTROL.sub("", ESCAPE.sub("", text)).replace("\n", " ").replace("\t", " ").strip()
+    clean = CONTROL.sub("", ESCAPE.sub("", text.replace("\n", " ").replace("\t", " "))).rstrip()
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 

@@ -1,0 +1,95 @@
+"""Report and table: the same figures as published, hostile text made harmless."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
+from ansible_collections.tandem.campaign.plugins.plugin_utils.outcome_table import outcome_rows, text_table
+from ansible_collections.tandem.campaign.plugins.plugin_utils.report import capacity_row, cell, markdown_report
+
+SUMMARY = {"n": 12, "p50": None}
+
+
+def capacity(**p50: float) -> dict[str, Any]:
+    tags = ("prompt_tokens", "first_output_s", "first_visible_s", "prefill_tok_s", "decode_tok_s", "e2e_s")
+    return {
+        "profile": "low",
+        "protocol": "capacity/v4-reasoning",
+        "verdict": "passed",
+        "completed": 11,
+        "requested": {"requests": 12},
+        "decode_label": "combined",
+        "aggregate_output_tok_s": 7.59630572878913,
+        "metrics": {tag: {**SUMMARY, "p50": p50.get(tag)} for tag in tags},
+    }
+
+
+def test_a_published_row() -> None:
+    document = capacity(
+        prompt_tokens=21144.0,
+        first_output_s=2.704699,
+        first_visible_s=29.105987,
+        prefill_tok_s=7817.93,
+        decode_tok_s=11.52948,
+    )
+    assert capacity_row("deepseek", document) == (
+        "deepseek", "low", "capacity/v4-reasoning", "11/12", "21,144", "2.705 s", "29.106 s", "7,818 tok/s", "11.5 tok/s combined", "7.60 tok/s", "12",
+    )  # fmt: skip
+
+
+def test_a_missing_value_is_a_dash() -> None:
+    assert capacity_row("x", {**capacity(), "aggregate_output_tok_s": None})[4:10] == (
+        "-",
+        "-",
+        "-",
+        "-",
+        "- combined",
+        "-",
+    )
+
+
+def test_cells_are_harmless() -> None:
+    assert cell("<script>|`*\x1b[31m\n{{ x }}") == "&lt;script&gt;\\|\\`\\* {{ x }}"
+
+
+LANE: dict[str, Any] = {
+    "recipe": "one",
+    "outcome": "rejected",
+    "reason": "<b>",
+    "lane_key": None,
+    "caveats": [{"id": "c", "text": "t|x"}],
+    "control": {"expect": "rejected", "met": True},
+    "profiles": [
+        {
+            "name": "off",
+            "gates": [
+                {"protocol": "functional/v1", "verdict": "failed", "reason": "no", "required": True, "checks": []},
+                {"protocol": "capacity/v3", "verdict": "not_run", "reason": "no", "required": True, "checks": []},
+            ],
+        }
+    ],
+}
+
+
+def test_the_outcome_table() -> None:
+    (row,) = outcome_rows([LANE])
+    assert row == ("one", "rejected", "failed", "-", "not_run", "caught", "1")
+    assert text_table([row])[2].split() == list(row)
+
+
+def test_a_whole_report(tmp_path: Path) -> None:
+    verdict = {
+        "identity": {"started_at": "t", "collection": {"version": "0.1.0", "revision": None}},
+        "campaign": "c", "host": "h", "outcome": "passed", "reason": "r", "simulated": False, "promotion": "none",
+        "restore": {"verdict": "passed", "reason": "same", "diff_count": 0}, "lanes": [LANE],
+    }  # fmt: skip
+    write_json(tmp_path / "verdict.json", verdict)
+    (tmp_path / "lanes" / "one").mkdir(parents=True)
+    (tmp_path / "lanes" / "one" / "capacity-1.json").write_text(json.dumps(capacity(first_output_s=1.0)))
+    text = markdown_report(tmp_path)
+    assert "<b>" not in text
+    assert "Differences to the state before: 0" in text
+    assert "| one | low | capacity/v4-reasoning | 11/12 |" in text

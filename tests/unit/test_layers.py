@@ -1,0 +1,111 @@
+"""The four rings hold: imports point inwards only, and the independent reader shares nothing with what it checks."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
+WORDS, RULES, HANDS, SHELLS = range(4)
+
+#: Rules among folders that also hold hands: pure functions, no outside thing.
+RULE_FILES = {
+    "_host/rules", "_engine/spec", "_mode/plan", "_api/replies", "_api/requests", "_evidence/record", "_cache/gguf", "_cache/safetensors",
+    "_gates/coherence", "_gates/answers", "_gates/metrics", "_gates/prompts", "_gates/verdicts",
+}  # fmt: skip
+#: Files that rules may read although their folder is a hand's: they only define a shape.
+SHAPES = {"_api/client"}
+#: The reader's one exception from the order of the rings: it may import the words and nothing else.
+READER = "_state/reader"
+
+
+def ring(name: str) -> int:
+    """The ring of a module_utils file, by its path without ending."""
+    if name.startswith("_words/"):
+        return WORDS
+    if name in RULE_FILES:
+        return RULES
+    if name == "keeper_main":
+        return SHELLS
+    return HANDS
+
+
+def utils() -> dict[str, Path]:
+    root = PLUGINS / "module_utils"
+    return {str(path.relative_to(root).with_suffix("")): path for path in sorted(root.rglob("*.py"))}
+
+
+def imported(name: str, path: Path) -> set[str]:
+    """module_utils files that a module_utils file imports (relative imports only; others are checked apart)."""
+    here = name.split("/")[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = here[: len(here) - (node.level - 1)]
+            target = "/".join([*base, *(node.module or "").split(".")]).strip("/")
+            found |= {target} if target in utils() else {f"{target}/{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(utils()))
+def test_imports_point_inwards(name: str) -> None:
+    for other in imported(name, utils()[name]):
+        assert other in utils(), f"{name} imports {other}, which is no file of module_utils"
+        if other in SHAPES and ring(name) == RULES:
+            continue
+        assert ring(other) <= ring(name), f"{name} imports {other}, which is further out"
+
+
+def test_every_rule_file_exists() -> None:
+    assert set(utils()) >= RULE_FILES
+
+
+def test_the_reader_imports_the_words_only() -> None:
+    assert all(other.startswith("_words/") for other in imported(READER, utils()[READER]))
+
+
+def test_nobody_that_changes_the_host_imports_the_reader() -> None:
+    for name, path in utils().items():
+        if name.split("/")[0] in ("_mode", "_engine", "_host"):
+            assert READER not in imported(name, path), name
+
+
+@pytest.mark.parametrize("name", sorted(utils()))
+def test_module_utils_know_nothing_of_ansible_and_third_parties(name: str) -> None:
+    allowed_inside_functions = {"xllamacpp"}
+    tree = ast.parse(utils()[name].read_text(encoding="utf-8"))
+    tops = {alias.name.split(".")[0] for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    tops |= {
+        str(node.module).split(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level
+    }
+    import sys
+
+    assert tops <= set(sys.stdlib_module_names) - allowed_inside_functions
+
+
+def test_rules_touch_no_outside_thing() -> None:
+    outside = {"subprocess", "socket", "http", "urllib.request", "shutil", "fcntl", "os"}
+    for name in sorted(RULE_FILES):
+        tree = ast.parse(utils()[name].read_text(encoding="utf-8"))
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+        assert not names & outside, f"{name} imports {names & outside}"
+
+
+@pytest.mark.parametrize("path", sorted((PLUGINS / "modules").glob("*.py")), ids=lambda path: path.stem)
+def test_only_main_ends_a_module_and_it_is_short(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            calls = {
+                call.func.attr
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            }
+            if node.name != "main":
+                assert not calls & {"fail_json", "exit_json"}, f"{path.stem}.{node.name}"
+            else:
+                body = [line for line in ast.unparse(node).splitlines() if "AnsibleModule(" not in line]
+                assert len(body) <= 25, f"{path.stem}.main has {len(body)} lines"
