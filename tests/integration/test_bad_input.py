@@ -106,7 +106,7 @@ def test_a_port_that_is_taken(demo_host: DemoHost) -> None:
     [
         ('name = "quick"', 'name = "quick"\ncolour = "red"', "recipe 'quick'.colour: no such key"),
         ('name = "dies-at-load"', 'name = "quick"', "already stands in"),
-        ('revision = "4e26ee230af0', 'revision = "main", x = "', "is not a full commit"),
+        ("4e26ee230af0d4b8c9df94a0fa3ffe1a38e7c893", "4e26ee230af0", "revision '4e26ee230af0' is not a full commit"),
         ('args = [["--cache-ram", "0"]]', 'env = { CUDA_VISIBLE_DEVICES = "0" }', "belongs to the contract"),
         ('args = [["--cache-ram", "0"]]', 'args = [["--main-gpu", "1"]]', "names devices of a host"),
         ("4e26ee230af0d4b8c9df94a0fa3ffe1a38e7c893", "5" * 40, "a folder named by the pinned revision"),

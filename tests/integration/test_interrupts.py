@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from typing import Any
 
 import pytest
 

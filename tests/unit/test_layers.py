@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,9 +81,29 @@ def test_module_utils_know_nothing_of_ansible_and_third_parties(name: str) -> No
     tops |= {
         str(node.module).split(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level
     }
-    import sys
-
     assert tops <= set(sys.stdlib_module_names) - allowed_inside_functions
+
+
+def closure(names: set[str]) -> set[str]:
+    """Everything that Ansible would pack with a module."""
+    todo, seen = list(names), set()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += imported(name, utils()[name])
+    return seen
+
+
+@pytest.mark.parametrize("path", sorted((PLUGINS / "modules").glob("*.py")), ids=lambda path: path.stem)
+def test_a_module_s_payload_is_small(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {
+        str(node.module).removeprefix("module_utils.").replace(".", "/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    }
+    assert sum(utils()[name].stat().st_size for name in closure(names)) <= 150_000
 
 
 def test_rules_touch_no_outside_thing() -> None:
