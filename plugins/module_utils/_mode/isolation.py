@@ -9,7 +9,6 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .._evidence.record import utc
 from .._evidence.say import say
@@ -69,12 +68,3 @@ class IsolationWatch:
         except (CampaignError, OSError) as exc:
             if self.reservation.folder.is_dir():
                 say(f"{utc(time.time())} isolation was not observed: {exc}")
-
-
-def intrusions_since(folder: Path, since: float) -> list[str]:
-    """Stored intrusions from the Unix time ``since`` on, each text once."""
-    try:
-        lines = (folder / "isolation.jsonl").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    return sorted({document["text"] for document in map(json.loads, lines) if document["t"] >= since})
