@@ -79,7 +79,7 @@ def test_module_utils_know_nothing_of_ansible_and_third_parties(name: str) -> No
     tree = ast.parse(utils()[name].read_text(encoding="utf-8"))
     tops = {alias.name.split(".")[0] for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     tops |= {
-        str(node.module).split(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level
+        str(node.module).partition(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom) and not node.level
     }
     assert tops <= set(sys.stdlib_module_names) - allowed_inside_functions
 
