@@ -44,7 +44,7 @@ class Journal:
         self._size = -1
         self._next = 0
 
-    def append(self, kind: Kind, step: str, /, **data: Any) -> None:
+    def append(self, record_kind: Kind, record_step: str, **data: Any) -> None:
         """Writes one record and syncs it. A torn last line of an earlier writer is cut off first."""
         with self._lock:
             try:
@@ -54,8 +54,8 @@ class Journal:
                     "n": self._next,
                     "at": utc(time.time()),
                     "boot": boot_id(),
-                    "kind": kind,
-                    "step": step,
+                    "kind": record_kind,
+                    "step": record_step,
                     "data": data,
                 }
                 line = canonical_json({**record, "sum": _sum(record)}).encode() + b"\n"

@@ -15,7 +15,7 @@ def path(tmp_path: Path) -> Path:
     file = tmp_path / "journal.jsonl"
     journal = Journal(file)
     journal.append("note", "enter", running={"omni": True})
-    journal.append("intent", "stop:omni", **{"kind": "stop", "step": "x"})
+    journal.append("intent", "stop:omni", kind="stop", step="x")
     journal.append("result", "stop:omni", outcome="terminated")
     return file
 
