@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup setup-test demo-host demo demo-stop test test-faults docs
+.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-faults docs
 help:
 	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
 	@echo "make test   everything that CI checks"
@@ -37,8 +37,11 @@ $(DEMO)/venv/.ready: requirements-demo.txt playbooks/recipes/locks/xllamacpp.txt
 	@echo "== setting up the demo host's engine and router"
 	@mkdir -p $(DEMO) && $(or $(PYTHON),python3) -m venv $(DEMO)/venv && $(DEMO)/venv/bin/python $(PIP) install -r requirements-demo.txt && touch $@
 
-demo-host: setup $(DEMO)/venv/.ready
+# The demo's engine, router and weights; the tests start hosts of their own from them.
+demo-files: setup $(DEMO)/venv/.ready
 	@$(VENV)/bin/python tools/demo_weights.py $(DEMO)/cache/hub >/dev/null
+
+demo-host: demo-files
 	@ANSIBLE_DISPLAY_OK_HOSTS=false ansible-playbook tools/demo_host.yml -i inventories/demo -l primary
 
 demo:
@@ -47,12 +50,12 @@ demo:
 	echo "set-up $$((ready - start)) s, campaign $$((end - ready)) s. The demo's services go on running; stop them with: make demo-stop"; exit $$rc
 
 demo-stop:
-	@pkill -f "$(DEMO)/llama_cpp_server.py" || true; pkill -f "$(DEMO)/venv/bin/smg launch" || true
+	@$(or $(PYTHON),python3) tools/demo_stop.py $(DEMO)
 
-test: setup-test demo-host
+test: setup-test demo-files
 	@$(VENV)/bin/python tools/stages.py
 
-test-faults: setup-test demo-host
+test-faults: setup-test demo-files
 	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/integration/test_interrupts.py
 
 docs: setup-test

@@ -52,7 +52,7 @@ class ActionModule(ActionBase):
         attempt = lane["folder"].rsplit("/", 1)[1]
         with tempfile.TemporaryDirectory() as scratch:
             extracted = Path(scratch) / "lane"
-            self._fetch(lane["folder"].rsplit("/", 1)[0], "*", extracted)
+            self._fetch(options["state_dir"], lane["folder"].rsplit("/", 1)[0], "*", extracted)
             placed = packet.place_attempts(lane["name"], extracted, attempt)
         if attempt not in placed:
             packet.set_aside(lane["name"])
@@ -63,7 +63,7 @@ class ActionModule(ActionBase):
         """All reservations of this campaign that were given back; the newest one since ``since`` is this run's."""
         with tempfile.TemporaryDirectory() as scratch:
             extracted = Path(scratch) / "host"
-            self._fetch(f"{options['state_dir']}/history", f"*-{options['campaign']}", extracted)
+            self._fetch(options["state_dir"], f"{options['state_dir']}/history", f"*-{options['campaign']}", extracted)
             names = sorted(path.name for path in extracted.iterdir())
             ours = [name for name in names if name >= options["since"]]
             packet.place_host_files(extracted, ours[-1] if ours else None)
@@ -75,15 +75,19 @@ class ActionModule(ActionBase):
         )
         return {"collected": names, "restore": restore_document(packet.folder, bool(ours), held)}
 
-    def _fetch(self, folder: str, pattern: str, target: Path) -> None:
-        """Packs the folder's entries on the host, fetches, compares the hashes, unpacks, and only then removes them there."""
+    def _fetch(self, state_dir: str, folder: str, pattern: str, target: Path) -> None:
+        """Packs the folder's entries on the host, fetches, compares the hashes, unpacks, and only then removes them there.
+
+        Each command is a sign of life for the keeper, too.
+        """
+        beat = f"touch -c {shlex.quote(state_dir)}/reservation/heartbeat"
         target.mkdir(parents=True)
         remote = self._connection._shell.join_path(self._make_tmp_path(), "evidence.tar.gz")
         quoted, archive = shlex.quote(folder), shlex.quote(remote)
         entries = f"find . -mindepth 1 -maxdepth 1 -type d -name {shlex.quote(pattern)} -print0"
         command = (
-            f"cd {quoted} 2>/dev/null || exit 3; {entries} | tar --null -T - -czf {archive} "
-            f"&& sha256sum {archive} && {entries} | tr '\\0' '\\n'"
+            f"{beat}; cd {quoted} 2>/dev/null || exit 3; {entries} | tar --null -T - -czf {archive} "
+            f"&& chmod 0644 {archive} && sha256sum {archive} && {entries} | tr '\\0' '\\n'"
         )
         answer = self._low_level_execute_command(command, sudoable=True)
         if answer.get("rc") == 3:
@@ -103,7 +107,7 @@ class ActionModule(ActionBase):
         extract(local, target)
         names = [shlex.quote(line) for line in lines[1:] if line.startswith("./")]
         if names:
-            self._low_level_execute_command(f"cd {quoted} && rm -rf {' '.join(names)}", sudoable=True)
+            self._low_level_execute_command(f"{beat}; cd {quoted} && rm -rf {' '.join(names)}", sudoable=True)
 
 
 def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, Any], attempt: str) -> None:

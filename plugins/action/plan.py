@@ -58,7 +58,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "dir": {"type": "str", "default": ""},
     "host_class": {"type": "dict", "default": {}},
     "fresh": {"type": "bool", "default": False},
-    "inspect": {"type": "bool", "default": False},
+    "show": {"type": "bool", "default": False},
     "host_report": {"type": "dict"},
     "snapshots": {"type": "list", "elements": "dict", "default": []},
 }
@@ -95,7 +95,7 @@ class ActionModule(ActionBase):
         facts = from_document(HostFacts, report["facts"]) if report else assumed_facts(options["host_class"])
         base = Identity(campaign, name, utc(time.time()), collection_identity(), simulated=False, unknown=UNKNOWN_YET)
         lanes = self._lanes(found, host, facts, base, options)
-        if options["inspect"] or (report and (self._task.diff or self._task.check_mode)):
+        if options["show"]:
             self._print(name, lanes)
         return self._result(host, base, facts, packet, lanes, fresh=options["fresh"])
 

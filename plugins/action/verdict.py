@@ -71,7 +71,9 @@ class ActionModule(ActionBase):
             and not plan["to_run"]
             and all(lane["action"] == "complete" for lane in plan["lanes"])
         )
-        document = read_json(packet.verdict) if stored else host_document(plan, packet, options["restored"])
+        document = (
+            read_json(packet.verdict) if stored else host_document(plan, packet, options["restored"], options["fault"])
+        )
         if not stored and not self._task.check_mode:
             self._write(packet, document, plan)
         self._table(document, packet)
@@ -111,10 +113,10 @@ class ActionModule(ActionBase):
         self._display.display(f"Report: {packet.folder / 'report.md'}\n")
 
 
-def host_document(plan: dict[str, Any], packet: Packet, restored: dict[str, Any] | None) -> dict[str, Any]:
+def host_document(plan: dict[str, Any], packet: Packet, restored: dict[str, Any] | None, fault: str) -> dict[str, Any]:
     """verdict.json from the lanes' verdicts in the packet and what the restore came to."""
     identity = plan["identity"]
-    lanes = [from_document(LaneResult, lane_result(plan, lane, packet)) for lane in plan["lanes"]]
+    lanes = [from_document(LaneResult, lane_result(plan, lane, packet, fault)) for lane in plan["lanes"]]
     restore = (
         from_document(RestoreResult, restored)
         if restored
@@ -135,7 +137,7 @@ def host_document(plan: dict[str, Any], packet: Packet, restored: dict[str, Any]
     }
 
 
-def lane_result(plan: dict[str, Any], lane: dict[str, Any], packet: Packet) -> dict[str, Any]:
+def lane_result(plan: dict[str, Any], lane: dict[str, Any], packet: Packet, fault: str) -> dict[str, Any]:
     """One lane's result: stored, just collected, refused, or never reached."""
     folder = packet.lane(lane["name"])
     blank = {"recipe": lane["name"], "lane_key": lane["lane_key"], "caveats": [], "control": None, "profiles": []}
@@ -149,7 +151,7 @@ def lane_result(plan: dict[str, Any], lane: dict[str, Any], packet: Packet) -> d
     if lane["stored"] or collected:
         document = lane["stored"] or read_json(folder / "verdict.json")
         return {key: document[key] for key in ("outcome", "reason", *blank)}
-    return {**blank, "outcome": "infrastructure", "reason": "the campaign ended before this lane"}
+    return {**blank, "outcome": "infrastructure", "reason": plain(fault, 600) or "the campaign ended before this lane"}
 
 
 def policy_failures(document: dict[str, Any], fail_on: list[str]) -> list[str]:

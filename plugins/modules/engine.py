@@ -19,6 +19,8 @@ author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes
+  - tandem.campaign.host
+  - tandem.campaign.host.evidence
 attributes:
   check_mode:
     support: full
@@ -35,23 +37,8 @@ options:
     description: The launch plan, as RV(tandem.campaign.plan#module:lanes) holds it.
     type: dict
     required: true
-  state_dir:
-    description: The state folder on the host.
-    type: path
-    required: true
-  folder:
-    description: The attempt's folder on the host, for log and artifacts.
-    type: path
-    required: true
-  identity:
-    description: The identity block for the evidence.
-    type: dict
-    required: true
   launcher:
     description: The program that starts the engine, already on the host; set by the action plugin.
-    type: path
-  progress:
-    description: File for progress lines; set by the action plugin.
     type: path
 """
 

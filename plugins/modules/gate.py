@@ -17,6 +17,8 @@ author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes
+  - tandem.campaign.host
+  - tandem.campaign.host.evidence
 attributes:
   check_mode:
     support: full
@@ -36,25 +38,10 @@ options:
     description: Where the engine answers.
     type: str
     required: true
-  state_dir:
-    description: The state folder on the host.
-    type: path
-    required: true
-  folder:
-    description: The attempt's folder on the host, for rows and artifacts.
-    type: path
-    required: true
-  identity:
-    description: The identity block for the evidence.
-    type: dict
-    required: true
   seed:
     description: Makes the prompts of this attempt differ from those of any other.
     type: str
     required: true
-  progress:
-    description: File for progress lines; set by the action plugin.
-    type: path
 """
 
 EXAMPLES = r"""

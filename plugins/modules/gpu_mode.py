@@ -20,6 +20,7 @@ author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes
+  - tandem.campaign.host
 attributes:
   check_mode:
     support: full
@@ -34,10 +35,6 @@ options:
   host:
     description: The host's declaration, as RV(tandem.campaign.plan#module:host) returns it. Required for V(exclusive) and V(observed).
     type: dict
-  state_dir:
-    description: The state folder on the host.
-    type: path
-    required: true
   campaign:
     description: The campaign's name. Required for V(exclusive).
     type: str
@@ -50,9 +47,6 @@ options:
     default: end of the campaign
   keeper:
     description: The keeper program on the host; set by the action plugin.
-    type: path
-  progress:
-    description: File for progress lines; set by the action plugin.
     type: path
 """
 

@@ -18,10 +18,6 @@ author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes.controller
-attributes:
-  diff_mode:
-    support: full
-    details: In diff mode (and in check mode) every lane's rendered plan is printed.
 options:
   campaign_id:
     description: Names the campaign and its folders; letters, digits, C(.), C(_) and C(-).
@@ -89,7 +85,7 @@ options:
     description: Whether complete lanes run again.
     type: bool
     default: false
-  inspect:
+  show:
     description: Whether every lane's rendered plan is printed.
     type: bool
     default: false
@@ -113,7 +109,7 @@ EXAMPLES = r"""
       compute_b: {uuid: GPU-66666666-7777-8888-9999-000000000000}
     cache: {volume: vllm-hfcache}
     host_class: {wsl2: true, link: PXB}
-    inspect: true
+    show: true
 """
 
 RETURN = r"""

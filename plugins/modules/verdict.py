@@ -33,7 +33,7 @@ options:
     elements: dict
     default: []
   fault:
-    description: The infrastructure fault that ended the lane; empty for none.
+    description: The infrastructure fault that ended the lane, or kept the host from being taken; empty for none.
     type: str
     default: ""
   plan:

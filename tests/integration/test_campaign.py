@@ -24,7 +24,8 @@ def test_check_mode_prints_every_plan_and_touches_nothing(demo_host: DemoHost) -
     before = demo_host.processes()
     done = demo_host.campaign("--check", "--diff")
     assert done.returncode == 0, done.stdout
-    assert "start     " in done.stdout
+    assert done.stdout.count("  start     ") == 1
+    assert done.stdout.count("  lane key  ") == 1
     assert "close admission of omni at router (undo: readmit omni)" in done.stdout
     assert "stop omni (undo: start omni)" in done.stdout
     assert demo_host.processes() == before

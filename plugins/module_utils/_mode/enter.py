@@ -56,6 +56,8 @@ def enter(
     # Looked at before anything is reserved, so that a plain mistake leaves no trace.
     check_restorable(request.host, observe(request.host))
     state_dir.mkdir(parents=True, exist_ok=True)
+    # Logs of engines and services' declarations lie in here: nobody else's business on a shared machine.
+    state_dir.chmod(0o700)
     start_keeper(state_dir, request)
     reservation = read_reservation(state_dir)
     if reservation is None:

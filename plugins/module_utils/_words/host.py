@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+#: Options whose value is a secret: --api-key, --control-plane-api-keys, --hf-token; not --max-tokens.
+SECRET_ARGUMENT = re.compile(r"^-.*\b(api[-_]?keys?|token|secret|password)(=|$)", re.IGNORECASE)
 FORBID_EXTRA: dict[str, Any] = {"extra": "forbid"}
 
 
@@ -84,6 +87,12 @@ class Service:
         wanted = {"container": "name", "systemd": "unit", "process": "argv", "command": "start"}[self.kind]
         if not getattr(self, wanted):
             raise ValueError(f"a service of kind {self.kind} needs {wanted}")
+        secret = next((item for item in (*self.argv, *self.start, *self.stop) if SECRET_ARGUMENT.search(item)), None)
+        if secret is not None:
+            raise ValueError(
+                f"{secret.split('=')[0]} on a command line shows a secret to everybody on the host, and it would stand in the evidence; "
+                "give it in env_file or in a file that the program reads"
+            )
         if self.when_exclusive == "drained" and self.admission is None:
             raise ValueError("in_exclusive: drained needs admission (how the router is told)")
 

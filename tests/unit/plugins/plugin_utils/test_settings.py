@@ -60,6 +60,14 @@ def test_good() -> None:
             {"services": {"omni": {"kind": "process", "argv": ["/x"], "in_exclusive": "drained"}}},
             "in_exclusive: drained needs admission",
         ),
+        (
+            {"services": {"omni": {"kind": "process", "argv": ["/x", "--control-plane-api-keys", "a:b:admin:K"]}}},
+            "campaign_services.omni: --control-plane-api-keys on a command line shows a secret",
+        ),
+        (
+            {"services": {"omni": {"kind": "process", "argv": ["/x", "--hf-token=abc"]}}},
+            "--hf-token on a command line shows a secret",
+        ),
         ({"cache": {"path": "/c", "volume": "v"}}, "campaign_cache takes either path or volume"),
     ],
 )
@@ -67,6 +75,11 @@ def test_bad(change: dict[str, Any], message: str) -> None:
     with pytest.raises(CampaignError) as caught:
         host_declaration({**OPTIONS, **change}, "/s")
     assert message in str(caught.value)
+
+
+def test_token_counts_are_no_secrets() -> None:
+    argv = ["/x", "--max-num-batched-tokens", "8192", "--tokenizer", "t", "--max-tokens=4"]
+    host_declaration({**OPTIONS, "services": {"omni": {"kind": "process", "argv": argv}}}, "/s")
 
 
 def test_campaign_ids_name_folders() -> None:
