@@ -14,6 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._evidence.record import stamp, utc
+from ..module_utils._mode.lock import DEFAULT_LOCK
 from ..module_utils._words.documents import from_document, sha256_of, to_document
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.host import HostDeclaration, HostFacts
@@ -51,7 +52,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "cache": {"type": "dict", "required": True},
     "engine_environments": {"type": "dict", "default": {}},
     "state_dir": {"type": "str", "default": ""},
-    "lock_path": {"type": "str", "default": "/run/lock/tandem-campaign.lock"},
+    "lock_path": {"type": "str", "default": DEFAULT_LOCK},
     "lease_s": {"type": "float", "default": 60.0},
     "port": {"type": "int", "default": 39050},
     "min_free_gib": {"type": "float", "default": 1.0},

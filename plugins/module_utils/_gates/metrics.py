@@ -29,7 +29,6 @@ class Metric(ABC):
 
     tag: ClassVar[str]
     unit: ClassVar[str]
-    higher_is_better: ClassVar[bool]
 
     @abstractmethod
     def value(self, reply: Reply, start: GenerationStart) -> float:
@@ -47,7 +46,7 @@ def generation_start(reply: Reply, start: GenerationStart) -> int:
 class FirstOutput(Metric):
     """Formula: first non-empty reasoning, content or tool delta − request sent."""
 
-    tag, unit, higher_is_better = "first_output_s", "s", False
+    tag, unit = "first_output_s", "s"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         return generation_start(reply, "first_output") / NS
@@ -56,7 +55,7 @@ class FirstOutput(Metric):
 class FirstVisible(Metric):
     """Formula: first non-empty content − request sent (TTFT of the visible answer)."""
 
-    tag, unit, higher_is_better = "first_visible_s", "s", False
+    tag, unit = "first_visible_s", "s"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         return generation_start(reply, "first_visible") / NS
@@ -65,7 +64,7 @@ class FirstVisible(Metric):
 class Prefill(Metric):
     """Formula: prompt tokens / generation start. Includes queueing and the first token's own work: an effective rate."""
 
-    tag, unit, higher_is_better = "prefill_tok_s", "tok/s", True
+    tag, unit = "prefill_tok_s", "tok/s"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         if reply.prompt_tokens is None:
@@ -79,7 +78,7 @@ class Prefill(Metric):
 class Decode(Metric):
     """Formula: (completion tokens − 1) / (last output − generation start). With v4-reasoning it is a combined rate."""
 
-    tag, unit, higher_is_better = "decode_tok_s", "tok/s", True
+    tag, unit = "decode_tok_s", "tok/s"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         if reply.completion_tokens is None:
@@ -97,7 +96,7 @@ class Decode(Metric):
 class PromptTokens(Metric):
     """Formula: usage.prompt_tokens."""
 
-    tag, unit, higher_is_better = "prompt_tokens", "tokens", False
+    tag, unit = "prompt_tokens", "tokens"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         if reply.prompt_tokens is None:
@@ -108,7 +107,7 @@ class PromptTokens(Metric):
 class EndToEnd(Metric):
     """Formula: end of the body − request sent."""
 
-    tag, unit, higher_is_better = "e2e_s", "s", False
+    tag, unit = "e2e_s", "s"
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         return reply.end_ns / NS

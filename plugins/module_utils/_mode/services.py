@@ -15,7 +15,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from .._api.client import Client
-from .._host.procfs import ProcessIdentity, command_line, identity_of, is_alive, listens_on, parent_of, pids, stop
+from .._host.procfs import ProcessIdentity, command_line, identity_of, listens_on, parent_of, pids, stop
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import Health, Service
 
@@ -205,8 +205,3 @@ def read_env_file(path: Path) -> dict[str, str]:
         if "=" in line and not line.lstrip().startswith("#")
     )
     return {name.strip(): value.strip() for name, value in pairs}
-
-
-def still_running(state: ServiceState) -> bool:
-    """Whether the very process that was observed is still there."""
-    return state.process is not None and is_alive(state.process)

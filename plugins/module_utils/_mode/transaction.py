@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .._engine.process import find_by_plan, stop_engine
-from .._words.errors import CampaignError
+from .._words.errors import CampaignError, RefusedError
 from .._words.host import HostDeclaration
 from .journal import Journal, Record, read_journal
 from .plan import Step, exclusive_steps, undo_waves
@@ -36,8 +36,17 @@ class Observation:
 
 
 def observe(host: HostDeclaration) -> Observation:
-    """Looks at every declared service; a running router is asked for its workers and fails closed."""
+    """Looks at every declared service; a running router is asked for its workers and fails closed.
+
+    A default router that does not run is left out, by its process and not by a refused connection. One that was named
+    explicitly has to be there: nobody could say otherwise what it admits.
+    """
     states = {name: service_hand(name, service).observe() for name, service in host.services.items()}
+    for name, service in host.services.items():
+        if service.admission and not service.admission.default and not states[name].running:
+            raise RefusedError(
+                f"router {name} was named explicitly (default: false) and does not run; start it, or make it the default one"
+            )
     admitted = {
         name: frozenset(worker.url for worker in router_for(name, service.admission).workers())
         for name, service in host.services.items()

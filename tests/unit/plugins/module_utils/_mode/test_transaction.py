@@ -25,6 +25,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._state.reader impo
 from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import to_document
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError, RefusedError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import (
+    Admission,
     Cache,
     Health,
     HostDeclaration,
@@ -161,6 +162,25 @@ def test_a_second_campaign_is_refused_with_who_and_since_when(bench: Bench) -> N
         bench.enter()
     with pytest.raises(RefusedError, match="reserved by campaign 'c'"):
         planned_steps(bench.host)
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_a_router_that_does_not_run(bench: Bench, default: bool) -> None:
+    """A default one is skipped by its process, not by a refused connection; an explicit one fails closed."""
+    router = Service(
+        "process",
+        argv=(sys.executable, "-c", "router"),
+        admission=Admission("sglang", f"http://127.0.0.1:{free_port()}", default=default),
+    )
+    bench.host = HostDeclaration(**{**vars(bench.host), "services": {**bench.host.services, "router": router}})
+    bench.start("omni")
+    if default:
+        bench.enter()
+        assert bench.heal().done == ("started omni",)
+    else:
+        with pytest.raises(RefusedError, match="router router was named explicitly"):
+            bench.enter()
+        assert bench.running()["omni"]
 
 
 def test_what_could_not_be_restored_is_refused_before_the_first_stop(bench: Bench) -> None:
