@@ -47,6 +47,7 @@ demo-host: demo-files
 demo:
 	@start=$$(date +%s); $(MAKE) --no-print-directory demo-host && ready=$$(date +%s) && \
 	ansible-playbook playbooks/campaign.yml -i inventories/demo -l primary; rc=$$?; end=$$(date +%s); \
+	echo "Report: $(CURDIR)/campaigns/demo/primary/report.md"; \
 	echo "set-up $$((ready - start)) s, campaign $$((end - ready)) s. The demo's services go on running; stop them with: make demo-stop"; exit $$rc
 
 demo-stop:

@@ -19,6 +19,9 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._words.text import plain
 
 MARK = "==tandem-result=="
+GONE = "==tandem-gone=="
+#: Polls in a row without process and without result after which a module counts as killed.
+GONE_POLLS = 4
 #: Seconds between polls: short at first, so that a quick module isn't waited for.
 POLL_S = (0.15, 0.25, 0.5, 1.0)
 LIMIT_S = 7 * 24 * 3600
@@ -57,31 +60,42 @@ class LongAction(ActionBase):
             self._task.async_val = before
 
     def _follow(self, progress: str, results: str, heartbeat: str, label: str) -> dict[str, Any]:
-        line, poll = 1, 0
+        line, poll, gone = 1, 0, 0
+        process: int | None = None
         while True:
+            # Without a process to look for, pid 1 always lives.
             command = (
-                f"touch -c {shlex.quote(heartbeat)}; tail -n +{line} {shlex.quote(progress)} 2>/dev/null; "
-                f"echo {MARK}; cat {shlex.quote(results)} 2>/dev/null"
+                f"touch -c {shlex.quote(heartbeat)}; test -d /proc/{process or 1} || echo {GONE}; "
+                f"tail -n +{line} {shlex.quote(progress)} 2>/dev/null; echo {MARK}; cat {shlex.quote(results)} 2>/dev/null"
             )
             answer = self._low_level_execute_command(command, sudoable=True)
             shown, _mark, result = str(answer.get("stdout", "")).partition(MARK)
-            for text in shown.splitlines():
-                if text.strip():
+            lines = shown.splitlines()
+            gone = gone + 1 if GONE in lines else 0
+            for text in lines:
+                if text.strip() and text != GONE:
                     line += 1
-                    self._show(label, text)
+                    process = self._show(label, text) or process
             document = _document(result)
             # While it runs the file holds Ansible's own note, with `started`; at the end it holds the module's result.
             if document and "started" not in document:
                 return _plain_result(document)
+            if gone >= GONE_POLLS:
+                return {
+                    "failed": True,
+                    "msg": f"the module's process {process} was killed on the host; it left no result",
+                }
             time.sleep(POLL_S[min(poll, len(POLL_S) - 1)])
             poll += 1
 
-    def _show(self, label: str, line: str) -> None:
+    def _show(self, label: str, line: str) -> int | None:
+        """Prints an event; returns the process id where it brings one."""
         event = _document(line)
-        if not event:
-            return
-        self._display.display(f"  {plain(label, 80)} | {plain(str(event.get('text', '')), 200)}")
-        self.note(event)
+        if event.get("text"):
+            self._display.display(f"  {plain(label, 80)} | {plain(str(event['text']), 200)}")
+            self.note(event)
+        process = event.get("pid")
+        return process if isinstance(process, int) else None
 
     def note(self, event: dict[str, Any]) -> None:
         """Keeps a progress event in the packet's timeline."""

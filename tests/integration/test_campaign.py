@@ -9,7 +9,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import command_line
+from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import command_line, pids
 
 from .conftest import ROOT, DemoHost
 
@@ -104,6 +104,24 @@ def test_a_service_that_comes_back_makes_the_timing_inconclusive(demo_host: Demo
     verdict = json.loads((demo_host.folder / "campaigns" / "intruded" / "primary" / "verdict.json").read_text())
     assert verdict["lanes"][0]["outcome"] == "inconclusive"
     assert verdict["restore"]["verdict"] == "passed"
+    assert demo_host.is_as_the_owner_left_it()
+
+
+def test_a_module_that_is_killed_ends_its_lane_and_not_the_host(demo_host: DemoHost) -> None:
+    """The gate and Ansible's wrapper around it die; nobody is left to write a result, and the controller must not wait for one."""
+    process = demo_host.start_campaign(campaign_id="killed", campaign_lease_s=60)
+    assert process.stdout is not None
+    output = ""
+    for line in process.stdout:
+        output += line
+        if "building prompt 1/" in line:
+            for pid in list(pids()):
+                if re.search(r"AnsiballZ_(gate|async_wrapper)", " ".join(command_line(pid))):
+                    os.kill(pid, signal.SIGKILL)
+    assert process.wait(60) == 2, output
+    assert re.search(r"the module's process \d+ was killed on the host", output), output
+    verdict = json.loads((demo_host.folder / "campaigns" / "killed" / "primary" / "verdict.json").read_text())
+    assert (verdict["lanes"][0]["outcome"], verdict["restore"]["verdict"]) == ("infrastructure", "passed")
     assert demo_host.is_as_the_owner_left_it()
 
 

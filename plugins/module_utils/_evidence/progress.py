@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ class Progress:
         self._path = Path(path) if path else None
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            # The controller looks whether this process lives: one that was killed leaves no result.
+            self.tell("started", "", pid=os.getpid())
 
     def tell(self, stage: str, text: str, **data: Any) -> None:
         """``stage`` in one word, ``text`` for people, ``data`` as numbers."""
