@@ -73,7 +73,9 @@ def enter(
 
 
 def _take(reservation: Reservation, read_state: ReadState, tell: Callable[[str], None]) -> list[str]:
-    with operation(reservation.folder, "enter"):
+    with operation(reservation.folder, "enter") as held:
+        if not held:
+            raise CampaignError("the host was given back before it was taken; see history/ in the state folder")
         write_json(
             reservation.folder / "state-before.json",
             artifact("state", reservation.identity, read_state(reservation.host)),

@@ -46,7 +46,9 @@ def heal(
     reservation = read_reservation(state_dir)
     if reservation is None:
         return Healed(False, (), None, None)
-    with operation(reservation.folder, reason, takeover=True):
+    with operation(reservation.folder, reason, takeover=True) as held:
+        if not held:
+            return Healed(False, (), None, None, reservation.host.lock_path)
         done = Transaction(reservation, tell).restore()
         differences = _compare(reservation, read_state, diff_states)
         record = {"reason": reason, "by_pid": os.getpid(), "at": utc(time.time()), "done": done}

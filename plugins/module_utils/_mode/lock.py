@@ -68,17 +68,31 @@ def lock_is_held(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def operation(folder: Path, what: str, *, takeover: bool = False) -> Iterator[None]:
-    """At most one process changes the host at a time. ``takeover`` ends the one that does, by its exact identity."""
+def operation(folder: Path, what: str, *, takeover: bool = False) -> Iterator[bool]:
+    """At most one process changes the host at a time. ``takeover`` ends the one that does, by its exact identity.
+
+    Yields False where the reservation was resolved while this process waited: there is nothing left to change then.
+    """
     handle = os.open(folder / "operation.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _take(handle, folder / "operation.json", takeover)
+        if not _is_still_there(handle, folder / "operation.lock"):
+            yield False
+            return
         own = identity_of(os.getpid())
         if own is not None:
             (folder / "operation.json").write_text(canonical_json({**vars(own), "what": what}), encoding="utf-8")
-        yield
+        yield True
     finally:
         os.close(handle)
+
+
+def _is_still_there(handle: int, path: Path) -> bool:
+    """Whether the locked file is still the one of that name: a resolved reservation's folder was moved away."""
+    try:
+        return os.fstat(handle).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _take(handle: int, note: Path, takeover: bool) -> None:
@@ -93,7 +107,7 @@ def _take(handle: int, note: Path, takeover: bool) -> None:
                 raise CampaignError(
                     f"another operation holds this host ({holder or 'unknown'}); wait for it, or run restore.yml"
                 ) from None
-            if takeover and holder is not None and is_alive(holder):
+            if takeover and holder is not None and holder.pid != os.getpid() and is_alive(holder):
                 stop(holder, 2.0)
             time.sleep(0.05)
 

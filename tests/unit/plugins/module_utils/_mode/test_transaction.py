@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._mode.enter import
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.heal import Healed, heal, wait_released
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.journal import read_journal
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper import ask_keeper
-from ansible_collections.tandem.campaign.plugins.module_utils._mode.lock import lock_is_held
+from ansible_collections.tandem.campaign.plugins.module_utils._mode.lock import lock_is_held, operation
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.services import ProcessService
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.transaction import Transaction
 from ansible_collections.tandem.campaign.plugins.module_utils._state.reader import diff_states, read_state
@@ -251,6 +252,28 @@ def test_a_killed_keeper_leaves_a_host_that_a_person_can_heal(bench: Bench) -> N
         check=False,
     )
     assert (again.returncode, again.stdout) == (0, "Nothing to restore: no campaign holds this host.\n")
+
+
+def test_who_waits_for_a_restore_that_ends_has_nothing_to_do(tmp_path: Path) -> None:
+    """The folder moves away under the waiting process; it must not make it anew."""
+    folder = tmp_path / "reservation"
+    folder.mkdir()
+    inside = threading.Event()
+
+    def first() -> None:
+        with operation(folder, "first") as held:
+            assert held
+            inside.set()
+            time.sleep(0.3)
+            folder.rename(tmp_path / "resolved")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait(5)
+    with operation(folder, "second") as held:
+        assert held is False
+    thread.join()
+    assert not folder.exists()
 
 
 def plan(seconds: str) -> LaunchPlan:
