@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Python 3.11 or newer with venv, git and curl. Installs them as root on Debian or Ubuntu, otherwise prints the line.
+# Python 3.11 or newer with venv, and git. Installs them as root on Debian or Ubuntu, otherwise prints the line.
 set -euo pipefail
 missing=()
 found=""
@@ -10,9 +10,7 @@ for python in python3.11 python3.12 python3.13 python3; do
     fi
 done
 [ -n "$found" ] || missing+=(python3 python3-venv)
-for program in git curl; do
-    command -v "$program" >/dev/null || missing+=("$program")
-done
+command -v git >/dev/null || missing+=(git)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "== installing ${missing[*]}"
