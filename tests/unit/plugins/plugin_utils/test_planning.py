@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import HostFacts
-from ansible_collections.tandem.campaign.plugins.module_utils._words.identity import Identity
 from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import Lane, Observed, decide, host_problems
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import (
     COLLECTION_RECIPES,
@@ -15,12 +14,9 @@ from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import (
     read_recipes,
 )
 from ansible_collections.tandem.campaign.plugins.plugin_utils.settings import host_declaration
+from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
-NAMES = (
-    "recipe", "recipe_sha256", "lane_key", "weights_sha256", "engine", "engine_version", "roles", "topology_sha256", "contract_sha256",
-    "plan_sha256", "live_sha256", "protocols",
-)  # fmt: skip
-BASE = Identity("c", "h", "t", {"version": "0", "revision": None}, False, unknown=dict.fromkeys(NAMES, "not yet"))
+BASE = identity()
 RECIPES = read_recipes([COLLECTION_RECIPES])
 DEMO = RECIPES["smollm2-135m-instruct-q4"]
 HOST = host_declaration(

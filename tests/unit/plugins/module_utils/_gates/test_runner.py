@@ -18,8 +18,8 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe impo
 )
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import GateResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set
+from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 from ansible_collections.tandem.campaign.tests.fakes.server import completion, scripted
-from ansible_collections.tandem.campaign.tests.unit.plugins.module_utils._words.test_identity import identity
 
 DEMO: Recipe = read_set(COLLECTION_RECIPES / "demo.toml").recipe[0]
 PROFILE = Profile(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.plan import Step, exclusive_steps, undo_waves
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
@@ -18,8 +20,15 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.host import
 URL = "http://127.0.0.1:8002"
 
 
-def service(*needs: str, **more: object) -> Service:
-    return Service("process", argv=("/bin/x",), needs=needs, **more)  # type: ignore[arg-type]
+def service(
+    *needs: str,
+    health: Health | None = None,
+    admission: Admission | None = None,
+    in_exclusive: Literal["stopped", "drained"] | None = None,
+) -> Service:
+    return Service(
+        "process", argv=("/bin/x",), needs=needs, health=health, admission=admission, in_exclusive=in_exclusive
+    )
 
 
 def host(**services: Service) -> HostDeclaration:

@@ -34,22 +34,11 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.host import
     Role,
     Service,
 )
-from ansible_collections.tandem.campaign.plugins.module_utils._words.identity import Identity
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import LaunchPlan
 from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import keeper_program
+from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
-NAMES = (
-    "recipe", "recipe_sha256", "lane_key", "weights_sha256", "engine", "engine_version", "roles", "topology_sha256", "contract_sha256",
-    "plan_sha256", "live_sha256", "protocols",
-)  # fmt: skip
-IDENTITY = Identity(
-    "c",
-    "h",
-    "2026-01-01T00:00:00.000Z",
-    {"version": "0", "revision": None},
-    False,
-    unknown=dict.fromkeys(NAMES, "a test"),
-)
+IDENTITY = identity()
 SERVER = """
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

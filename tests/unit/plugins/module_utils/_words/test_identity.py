@@ -6,19 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._words.identity import Identity, LaneKeyParts, lane_key
-
-NAMES = (
-    "recipe", "recipe_sha256", "lane_key", "weights_sha256", "engine", "engine_version", "roles", "topology_sha256", "contract_sha256",
-    "plan_sha256", "live_sha256", "protocols",
-)  # fmt: skip
-
-
-def identity(**known: Any) -> Identity:
-    unknown = {name: "not yet" for name in NAMES if name not in known}
-    return Identity(
-        "c", "h", "2026-01-01T00:00:00.000Z", {"version": "0.1.0", "revision": None}, False, unknown=unknown, **known
-    )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.identity import LaneKeyParts, lane_key
+from ansible_collections.tandem.campaign.tests.fakes.identity import NAMES, identity
 
 
 def test_null_needs_a_reason() -> None:
