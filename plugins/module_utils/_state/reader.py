@@ -36,9 +36,7 @@ def read_state(host: HostDeclaration) -> dict[str, Any]:
         },
         "gpus": _gpus(),
         "engine_port_open": host.port in _listening_ports(),
-        "engines": sum(
-            1 for arguments in processes.values() if any("llama_cpp_server-" in item for item in arguments[:3])
-        ),
+        "engines": sum(_is_engine(arguments, host.state_dir) for arguments in processes.values()),
     }
 
 
@@ -55,6 +53,11 @@ def _diff(path: str, before: Any, after: Any) -> list[dict[str, Any]]:
                 found += _diff(f"{path}/{key}", before.get(key), after.get(key))
         return found
     return [] if before == after else [{"path": path, "before": before, "after": after}]
+
+
+def _is_engine(arguments: list[str], state_dir: str) -> bool:
+    """Started from this host's own programs, and not the keeper. Another campaign's state folder is another host's business."""
+    return any(item.startswith(f"{state_dir}/programs/") and "/keeper-" not in item for item in arguments[:3])
 
 
 def _processes() -> dict[int, list[str]]:
