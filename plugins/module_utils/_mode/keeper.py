@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .._engine.process import EngineProcess, start_engine
-from .._evidence.record import utc
+from .._evidence.record import artifact, utc
 from .._evidence.say import say
 from .._evidence.store import write_json
 from .._words.documents import canonical_json, from_document, sha256_of, to_document
@@ -55,7 +56,7 @@ class Keeper:
     watch: IsolationWatch = field(init=False)
 
     def run(self) -> None:
-        """Until the host is given back."""
+        """Until the host is given back, or giving it back has failed too often: then a person is needed, and the lock goes."""
         self.watch = IsolationWatch(self.reservation, ISOLATION_S)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, selectors.DefaultSelector() as selector:
             listener.bind(socket_name(self.state_dir))
@@ -63,7 +64,7 @@ class Keeper:
             selector.register(listener, selectors.EVENT_READ)
             say(json.dumps({"ready": os.getpid()}))
             self._detach_output()
-            while self.reservation.folder.is_dir():
+            while self.reservation.folder.is_dir() and self.failures < RETRIES:
                 if selector.select(TICK_S):
                     self._serve(listener)
                 self._tick()
@@ -82,7 +83,7 @@ class Keeper:
             self.engine.exit_status()  # reaps
         self.watch.tick()
         silence = self.reservation.silence_s()
-        if silence > self.reservation.host.lease_s and self.failures < RETRIES and time.monotonic() >= self.retry_at:
+        if silence > self.reservation.host.lease_s and time.monotonic() >= self.retry_at:
             self._take_over(f"no sign of the controller for {silence:.0f} s")
 
     def _take_over(self, reason: str) -> None:
@@ -90,14 +91,19 @@ class Keeper:
         try:
             done = self.heal(reason)
             say(f"{utc(time.time())} restored: {'; '.join(done) or 'nothing had to be done'}")
-        except (CampaignError, OSError) as exc:
+        except Exception as exc:  # whatever it is, a fault of our own too: the guarantee goes on to its next try
             self.failures += 1
-            self.retry_at = time.monotonic() + RETRY_S
+            self.retry_at = time.monotonic() + min(RETRY_S, self.reservation.host.lease_s)
             say(f"{utc(time.time())} attempt {self.failures} of {RETRIES} failed: {exc}")
-            if self.reservation.folder.is_dir():
+            self._note_unresolved(str(exc))
+
+    def _note_unresolved(self, reason: str) -> None:
+        if self.reservation.folder.is_dir():
+            record = {"at": utc(time.time()), "attempts": self.failures, "reason": reason}
+            with contextlib.suppress(CampaignError):
                 write_json(
                     self.reservation.folder / "unresolved.json",
-                    {"schema": "tandem.unresolved/v1", "at": utc(time.time()), "reason": str(exc)},
+                    artifact("unresolved", self.reservation.identity, record),
                 )
 
     def _serve(self, listener: socket.socket) -> None:

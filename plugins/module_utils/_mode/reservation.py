@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -44,8 +45,11 @@ class Reservation:
         self.heartbeat.touch()
 
     def silence_s(self) -> float:
-        """Seconds since the last heartbeat."""
-        return max(0.0, time.time() - self.heartbeat.stat().st_mtime)
+        """Seconds since the last heartbeat; without end where its file is gone."""
+        try:
+            return max(0.0, time.time() - self.heartbeat.stat().st_mtime)
+        except FileNotFoundError:
+            return math.inf
 
 
 def reservation_folder(state_dir: Path) -> Path:

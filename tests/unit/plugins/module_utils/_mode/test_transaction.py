@@ -212,6 +212,26 @@ def test_the_keeper_gives_back_when_its_controller_is_silent(tmp_path: Path) -> 
     bench.clear()
 
 
+def test_a_keeper_that_can_t_give_back_says_so_and_lets_go(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, lease_s=1.0)
+    bench.start("omni", "voice")
+    bench.enter()
+    program = Path(str(bench.host.services["omni"].argv[1]))
+    text = program.read_text()
+    program.write_text("import sys; sys.exit(9)")
+    deadline = time.monotonic() + 30
+    while lock_is_held(bench.host.lock_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    unresolved = json.loads((bench.state_dir / "reservation" / "unresolved.json").read_text())
+    assert (unresolved["attempts"], "omni ended with 9" in unresolved["reason"]) == (3, True)
+    with pytest.raises(RefusedError, match="never gave it back"):
+        bench.enter()
+    program.write_text(text)
+    assert bench.heal().differences == ()
+    assert bench.running() == {"omni": True, "voice": True}
+    bench.clear()
+
+
 def test_a_killed_keeper_leaves_a_host_that_a_person_can_heal(bench: Bench) -> None:
     bench.start("omni", "voice")
     bench.enter()
