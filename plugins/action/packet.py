@@ -17,7 +17,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.text import plain
-from ..plugin_utils.packets import Packet, extract, file_sha256, identity_in
+from ..plugin_utils.packets import Packet, extract, file_sha256, history_pattern, identity_in
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str", "required": True},
@@ -63,7 +63,9 @@ class ActionModule(ActionBase):
         """All reservations of this campaign that were given back; the newest one since ``since`` is this run's."""
         with tempfile.TemporaryDirectory() as scratch:
             extracted = Path(scratch) / "host"
-            self._fetch(options["state_dir"], f"{options['state_dir']}/history", f"*-{options['campaign']}", extracted)
+            self._fetch(
+                options["state_dir"], f"{options['state_dir']}/history", history_pattern(options["campaign"]), extracted
+            )
             names = sorted(path.name for path in extracted.iterdir())
             ours = [name for name in names if name >= options["since"]]
             packet.place_host_files(extracted, ours[-1] if ours else None)

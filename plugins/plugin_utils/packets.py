@@ -144,6 +144,11 @@ class Packet:
                 shutil.move(str(item), target / item.name)
 
 
+def history_pattern(campaign: str) -> str:
+    """Which folders of the host's history are this campaign's: a stamp, then exactly its name (``my-demo`` is not ``demo``)."""
+    return f"????????T??????.???Z-{campaign}"
+
+
 def interrupted_document(folder: Path, name: str) -> dict[str, Any]:
     """attempt.json of an attempt whose campaign ended before it did."""
     return {

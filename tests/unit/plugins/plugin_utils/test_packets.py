@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from ansible_collections.tandem.campaign.plugins.module_utils._evidence.record import stamp
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
-from ansible_collections.tandem.campaign.plugins.plugin_utils.packets import Packet
+from ansible_collections.tandem.campaign.plugins.plugin_utils.packets import Packet, history_pattern
 
 KEY = "k" * 64
 
@@ -70,6 +72,13 @@ def test_a_later_attempt_sets_the_earlier_aside(packet: Packet, tmp_path: Path) 
     assert (folder / "attempts" / "1" / "superseded.json").is_file()
     interrupted = json.loads((folder / "attempts" / "0" / "attempt.json").read_text())
     assert (interrupted["role"], interrupted["identity"]) == ("interrupted", {"n": "0"})
+
+
+def test_a_campaign_takes_its_own_history_only() -> None:
+    pattern = history_pattern("demo")
+    assert fnmatchcase(f"{stamp(1.5)}-demo", pattern)
+    assert not fnmatchcase(f"{stamp(1.5)}-my-demo", pattern)
+    assert not fnmatchcase(f"{stamp(1.5)}-demo-2", pattern)
 
 
 def test_host_files_move_aside_and_stay(packet: Packet, tmp_path: Path) -> None:
