@@ -9,15 +9,19 @@ PIP := -m pip --disable-pip-version-check --quiet
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-faults docs
+.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults docs
 help:
 	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
 	@echo "make test   everything that CI checks"
 
 # Python 3.11 or newer with venv. As root the missing Debian packages are installed, otherwise the line is printed.
-.PHONY: system
+.PHONY: system system-test
 system:
 	@tools/system_packages.sh
+
+# What the tests' own Docker Engine needs beside.
+system-test:
+	@tools/system_packages.sh test
 
 $(VENV)/.ready: requirements.txt | system
 	@echo "== setting up $(VENV)"
@@ -53,10 +57,19 @@ demo:
 demo-stop:
 	@$(or $(PYTHON),python3) tools/demo_stop.py $(DEMO)
 
-test: setup-test demo-files
+# Hosts of the tests have a second router.
+$(DEMO)/venv/.ready-test: requirements-hosts.txt $(DEMO)/venv/.ready
+	@$(DEMO)/venv/bin/python $(PIP) install -r requirements-hosts.txt && touch $@
+
+test-hosts: system-test setup-test demo-files $(DEMO)/venv/.ready-test
+
+test: test-hosts
 	@$(VENV)/bin/python tools/stages.py
 
-test-faults: setup-test demo-files
+test-docker: test-hosts
+	@$(VENV)/bin/python -m pytest -q tests/integration/test_docker_mode.py tests/integration/test_systemd_mode.py
+
+test-faults: test-hosts
 	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/integration/test_interrupts.py
 
 docs: setup-test

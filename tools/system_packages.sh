@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Python 3.11 or newer with venv, and git. Installs them as root on Debian or Ubuntu, otherwise prints the line.
+# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine, a static busybox, systemd and iptables. Installs them as root on Debian or Ubuntu, otherwise prints the line.
 set -euo pipefail
 missing=()
 found=""
@@ -11,6 +11,12 @@ for python in python3.11 python3.12 python3.13 python3; do
 done
 [ -n "$found" ] || missing+=(python3 python3-venv)
 command -v git >/dev/null || missing+=(git)
+if [ "${1:-}" = test ]; then
+    command -v dockerd >/dev/null || missing+=(docker.io)
+    command -v busybox >/dev/null || missing+=(busybox-static)
+    command -v systemctl >/dev/null || missing+=(systemd)
+    command -v iptables >/dev/null || missing+=(iptables)
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "== installing ${missing[*]}"

@@ -17,7 +17,7 @@ from ..module_utils._evidence.record import stamp, utc
 from ..module_utils._mode.lock import DEFAULT_LOCK
 from ..module_utils._words.documents import from_document, sha256_of, to_document
 from ..module_utils._words.errors import CampaignError
-from ..module_utils._words.host import HostDeclaration, HostFacts
+from ..module_utils._words.host import DOCKER_SOCKET, HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity
 from ..module_utils._words.text import plain
 from ..plugin_utils.packets import Packet
@@ -56,6 +56,11 @@ SPEC: dict[str, dict[str, Any]] = {
     "lease_s": {"type": "float", "default": 60.0},
     "port": {"type": "int", "default": 39050},
     "min_free_gib": {"type": "float", "default": 1.0},
+    "docker_socket": {"type": "str", "default": DOCKER_SOCKET},
+    "route_files": {"type": "list", "elements": "str", "default": []},
+    "gpu_idle_mib": {"type": "int", "default": 2500},
+    "gpu_release_s": {"type": "float", "default": 180.0},
+    "takeover": {"type": "bool", "default": False},
     "dir": {"type": "str", "default": ""},
     "host_class": {"type": "dict", "default": {}},
     "fresh": {"type": "bool", "default": False},
@@ -90,7 +95,7 @@ class ActionModule(ActionBase):
         found = [recipe_named(recipe, known, folders) for recipe in options["recipes"]]
         if len({item.recipe.name for item in found}) != len(found):
             raise CampaignError("campaign_recipes names a recipe twice")
-        if report and (problems := host_problems(host, report)):
+        if report and (problems := host_problems(host, report, takeover=options["takeover"])):
             raise fatal(problems)
         packet = Packet(packet_folder(options["dir"], campaign, name))
         facts = from_document(HostFacts, report["facts"]) if report else assumed_facts(options["host_class"])

@@ -99,11 +99,9 @@ def act(module: AnsibleModule) -> dict[str, Any]:
         }
     progress = Progress(params["progress"])
     state_dir, folder = Path(params["state_dir"]), Path(params["folder"])
-    if params["state"] == "unloaded":
-        return unload(plan, state_dir, folder, from_document(Identity, params["identity"]))
-    return load(
-        plan, state_dir, folder, from_document(Identity, params["identity"]), lambda text: progress.tell("load", text)
-    )
+    identity = from_document(Identity, params["identity"])
+    verb = unload if params["state"] == "unloaded" else load
+    return verb(plan, state_dir, folder, identity, lambda text: progress.tell("load", text))
 
 
 def main() -> None:

@@ -11,10 +11,12 @@ module: gpu_mode
 short_description: Take the GPU roles of a shared host exclusively, and give them back
 version_added: 0.1.0
 description:
-  - V(exclusive) reserves the host, records its state, checks that everything can be restored, closes admission at live routers and stops the
-    services. A journal is written before and after each step; a keeper process holds the reservation and gives the host back if its
-    controller falls silent.
-  - V(restored) undoes what the journal says was done, follows the state before and not the mode's list, and compares the two states.
+  - V(exclusive) reserves the host, records its state, checks that everything can be restored, closes admission at live routers, stops the
+    services and waits until their GPU memory is free. A journal is written before and after each step; a keeper process holds the
+    reservation and gives the host back if its controller falls silent.
+  - A container that holds a declared device without being a declared service is never stopped; it is named and the host is not taken.
+  - V(restored) undoes what the journal says was done, follows the state before and not the mode's list, and compares the two states. What
+    can't be given back is named, and all that doesn't depend on it is given back nevertheless.
   - V(observed) only looks.
 author:
   - The tandem.campaign team (@tandem-campaign)
@@ -27,6 +29,11 @@ attributes:
   diff_mode:
     support: full
 options:
+  state_dir:
+    description: The state folder on the host; empty for the default of M(tandem.campaign.host_facts).
+    type: str
+    required: false
+    default: ""
   state:
     description: What the host shall be.
     type: str
@@ -45,9 +52,16 @@ options:
     description: Why the host is given back; it stands in the journal.
     type: str
     default: end of the campaign
+  takeover:
+    description:
+      - Whether a reservation that nobody holds any more (its keeper is gone, by a crash or a power cut) is resolved first.
+      - Without it such a host is refused. A reservation that a living keeper holds is never taken.
+    type: bool
+    default: false
   keeper:
-    description: The keeper program on the host; set by the action plugin.
+    description: The keeper program on the host, which does all of this; set by the action plugin.
     type: path
+    required: true
 """
 
 EXAMPLES = r"""
@@ -84,6 +98,16 @@ observed:
   description: The host's state as the independent reader sees it.
   returned: when O(state=observed)
   type: dict
+final:
+  description:
+    - The same in few fields, C(mode), C(exclusive_owner), C(gpu_ownership) by role, C(services), C(admissions), C(unresolved) and
+      C(blocked_workloads).
+  returned: when O(state=observed)
+  type: dict
+reservation:
+  description: Who holds the host (C(campaign), C(since), C(silence_s), C(keeper_alive)); null where nobody does.
+  returned: when O(state=observed)
+  type: dict
 """
 
 from pathlib import Path
@@ -92,70 +116,29 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._evidence.progress import Progress
-from ..module_utils._mode.enter import Request, enter, planned_steps
-from ..module_utils._mode.heal import heal, wait_released
-from ..module_utils._state.reader import diff_states, read_state
-from ..module_utils._words.documents import from_document
+from ..module_utils._host.probe import default_state_dir
+from ..module_utils._mode.program import call_program
 from ..module_utils._words.errors import CampaignError
-from ..module_utils._words.host import HostDeclaration
-from ..module_utils._words.identity import Identity
 
 
-def exclusive(module: AnsibleModule, progress: Progress) -> dict[str, Any]:
-    """Takes the host, or says what that would do."""
+def change_mode(module: AnsibleModule) -> dict[str, Any]:
+    """Takes the host, gives it back or looks; in check mode it says what that would do."""
     params = module.params
-    host = from_document(HostDeclaration, params["host"])
-    if module.check_mode:
-        steps = planned_steps(host)
-        return {
-            "changed": True,
-            "steps": steps,
-            "folder": None,
-            "diff": {"before": "", "after": "\n".join(steps) + "\n"},
-        }
-    request = Request(params["campaign"], host, from_document(Identity, params["identity"]), params["keeper"])
-    steps, folder = enter(
-        Path(params["state_dir"]), request, read_state, diff_states, lambda text: progress.tell("mode", text)
+    state_dir = params["state_dir"] or default_state_dir()
+    state = params["state"]
+    if module.check_mode and state == "restored":
+        held = (Path(state_dir) / "reservation").is_dir()
+        return {"changed": held, "steps": ["give the host back"] if held else [], "folder": None, "differences": None}
+    asked = "plan" if module.check_mode and state == "exclusive" else state
+    request = {name: params[name] for name in ("host", "campaign", "identity", "reason", "takeover")}
+    progress = Progress(params["progress"])
+    stage = "restore" if state == "restored" else "mode"
+    result = call_program(
+        params["keeper"], state_dir, {**request, "state": asked}, lambda text: progress.tell(stage, text)
     )
-    return {
-        "changed": True,
-        "steps": steps,
-        "folder": str(folder),
-        "diff": {"before": "", "after": "\n".join(steps) + "\n"},
-    }
-
-
-def restored(module: AnsibleModule, progress: Progress) -> dict[str, Any]:
-    """Gives the host back, or says whether there is anything to give back."""
-    state_dir = Path(module.params["state_dir"])
-    if module.check_mode:
-        unresolved = (state_dir / "reservation").is_dir()
-        return {
-            "changed": unresolved,
-            "steps": ["give the host back"] if unresolved else [],
-            "folder": None,
-            "differences": None,
-        }
-    healed = heal(
-        state_dir, module.params["reason"], read_state, diff_states, lambda text: progress.tell("restore", text)
-    )
-    wait_released(healed)
-    return {
-        "changed": healed.changed,
-        "steps": list(healed.done),
-        "folder": str(healed.folder) if healed.folder else None,
-        "differences": None if healed.differences is None else list(healed.differences),
-    }
-
-
-def observed(module: AnsibleModule) -> dict[str, Any]:
-    """The state, unchanged."""
-    return {
-        "changed": False,
-        "steps": [],
-        "folder": None,
-        "observed": read_state(from_document(HostDeclaration, module.params["host"])),
-    }
+    if state == "exclusive":
+        result["diff"] = {"before": "", "after": "\n".join(result["steps"]) + "\n"}
+    return result
 
 
 def main() -> None:
@@ -163,24 +146,19 @@ def main() -> None:
         argument_spec={
             "state": {"type": "str", "choices": ["exclusive", "restored", "observed"], "required": True},
             "host": {"type": "dict"},
-            "state_dir": {"type": "path", "required": True},
+            "state_dir": {"type": "str", "default": ""},
             "campaign": {"type": "str"},
             "identity": {"type": "dict"},
             "reason": {"type": "str", "default": "end of the campaign"},
-            "keeper": {"type": "path"},
+            "takeover": {"type": "bool", "default": False},
+            "keeper": {"type": "path", "required": True},
             "progress": {"type": "path"},
         },
         required_if=[("state", "exclusive", ("host", "campaign", "identity")), ("state", "observed", ("host",))],
         supports_check_mode=True,
     )
-    progress = Progress(module.params["progress"])
-    acts = {
-        "exclusive": lambda: exclusive(module, progress),
-        "restored": lambda: restored(module, progress),
-        "observed": lambda: observed(module),
-    }
     try:
-        module.exit_json(**acts[module.params["state"]]())
+        module.exit_json(**change_mode(module))
     except CampaignError as exc:
         module.fail_json(**exc.as_result())
 

@@ -73,6 +73,27 @@ options:
     description: Free space that evidence needs on the host.
     type: float
     default: 1.0
+  docker_socket:
+    description: The Docker Engine's socket on the host, for services of kind container.
+    type: str
+    default: /var/run/docker.sock
+  route_files:
+    description: Files of aliases and routes on the host, whose content is compared before and after.
+    type: list
+    elements: str
+    default: []
+  gpu_idle_mib:
+    description: What a declared device may use, in MiB, and still count as free.
+    type: int
+    default: 2500
+  gpu_release_s:
+    description: Seconds that freeing GPU memory may take after a stop.
+    type: float
+    default: 180.0
+  takeover:
+    description: Whether a reservation that nobody holds any more is left to M(tandem.campaign.gpu_mode) instead of being refused here.
+    type: bool
+    default: false
   dir:
     description: Where packets go on the controller; empty for C($PWD/campaigns).
     type: str

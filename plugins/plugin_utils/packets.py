@@ -24,6 +24,8 @@ HOST_FILES = (
     "state-after.json",
     "state-diff.json",
     "restored.json",
+    "final-state.json",
+    "unresolved.json",
     "isolation.jsonl",
     "reservation.json",
 )

@@ -186,8 +186,8 @@ def _check_environment(kind: str, pins: dict[str, str], observed: Observed) -> N
             )
 
 
-def host_problems(host: HostDeclaration, report: Mapping[str, Any]) -> list[str]:
-    """What stands in the way of every lane, from ``host_facts``."""
+def host_problems(host: HostDeclaration, report: Mapping[str, Any], *, takeover: bool) -> list[str]:
+    """What stands in the way of every lane, from ``host_facts``. With ``takeover`` an unresolved reservation is the mode's business."""
     problems = []
     state = report["state_dir"]
     if not state["writable"]:
@@ -201,10 +201,10 @@ def host_problems(host: HostDeclaration, report: Mapping[str, Any]) -> list[str]
     if not report["port_free"]:
         problems.append(f"port {host.port} is taken on this host; free it or set campaign_port")
     reservation = report.get("reservation")
-    if reservation:
+    if reservation and not takeover:
         problems.append(
             f"campaign {reservation['campaign']!r} took this host at {reservation['since']} and has not given it back. If it is not running any more: "
-            "ansible-playbook tandem.campaign.restore -l <this host>"
+            "ansible-playbook tandem.campaign.restore -l <this host>. With campaign_takeover: true a campaign does that itself first, if its keeper is gone"
         )
     python = tuple(int(part) for part in str(report["facts"]["python"]).split(".")[:2])
     if python < (3, 10):

@@ -27,6 +27,7 @@ def keeper_program() -> bytes:
     files = {"__main__.py": ENTRY, **{f"{package}/__init__.py": b"" for package in packages}}
     for path in [
         MODULE_UTILS / "keeper_main.py",
+        MODULE_UTILS / "mode_main.py",
         *(file for folder in KEEPER_FOLDERS for file in (MODULE_UTILS / folder).glob("*.py")),
     ]:
         files[f"tandem_campaign/{path.relative_to(MODULE_UTILS)}"] = path.read_bytes()

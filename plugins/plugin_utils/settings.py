@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
-from ..module_utils._mode.plan import stop_waves
+from ..module_utils._mode.plan import check_no_circle
 from ..module_utils._words.documents import from_document
 from ..module_utils._words.errors import InputError
 from ..module_utils._words.host import HostDeclaration, HostFacts
@@ -19,18 +20,8 @@ CAMPAIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 def host_declaration(options: dict[str, Any], state_dir: str) -> HostDeclaration:
     """The host as declared. Errors name the inventory variable."""
-    document = {
-        "gpu_roles": options["gpu_roles"],
-        "services": options["services"],
-        "modes": options["modes"],
-        "cache": options["cache"],
-        "engine_environments": options["engine_environments"],
-        "state_dir": state_dir,
-        "lock_path": options["lock_path"],
-        "lease_s": options["lease_s"],
-        "port": options["port"],
-        "min_free_gib": options["min_free_gib"],
-    }
+    names = [field.name for field in dataclasses.fields(HostDeclaration)]
+    document = {name: options[name] for name in names if name in options} | {"state_dir": state_dir}
     try:
         host = validated(HostDeclaration, document, "inventory")
     except InputError as exc:
@@ -39,7 +30,7 @@ def host_declaration(options: dict[str, Any], state_dir: str) -> HostDeclaration
         raise InputError(
             "inventory: campaign_gpu_roles is empty: name at least one role, like {compute_a: {uuid: GPU-…}} or {cpu: {kind: cpu}}"
         )
-    stop_waves(host, list(host.services))
+    check_no_circle(host)
     return host
 
 

@@ -40,7 +40,7 @@ def scripted(script: Script) -> Iterator[Scripted]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_DELETE = _serve
+        do_GET = do_POST = do_PUT = do_DELETE = _serve
 
         def log_message(self, format: str, *args: Any) -> None:
             """Silent."""

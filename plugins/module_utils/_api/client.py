@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only socket to engines and routers: one HTTP exchange, its body kept as timestamped pieces. Bounded in size and time."""
+"""The only socket to engines, routers and the Docker Engine: one HTTP exchange, its body kept as timestamped pieces. Bounded in size and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from .._words.errors import InputError
 from .._words.events import ErrorClass
@@ -64,23 +64,21 @@ class Client:
         The clock starts when the connection stands and the body is serialised; nothing but reading and the clock is in the loop.
         """
         parts = urlsplit(self.base_url)
-        if parts.scheme != "http" or not parts.hostname:
-            raise InputError(f"{self.base_url!r} is no address of the form http://host:port")
-        connection = http.client.HTTPConnection(
-            parts.hostname, parts.port or 80, timeout=min(self.connect_s, timeout_s)
-        )
+        connection = _connection(parts, min(self.connect_s, timeout_s))
+        prefix = "" if parts.scheme == "unix" else parts.path.rstrip("/")
         pieces: list[tuple[int, bytes]] = []
         status: int | None = None
         content_type = ""
         start = time.monotonic_ns()
         try:
             connection.connect()
-            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if connection.sock.family != socket.AF_UNIX:
+                connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             headers = self._headers(body)
             deadline = time.monotonic() + timeout_s
             connection.sock.settimeout(timeout_s)
             start = time.monotonic_ns()
-            connection.request(method, parts.path.rstrip("/") + path, body=body, headers=headers)
+            connection.request(method, prefix + path, body=body, headers=headers)
             response = connection.getresponse()
             status, content_type = response.status, response.headers.get("content-type", "")
             size = 0
@@ -120,6 +118,27 @@ class Client:
 
 class _TooMuch(Exception):
     pass
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket in the file system, as the Docker Engine speaks it."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def _connection(parts: SplitResult, timeout_s: float) -> http.client.HTTPConnection:
+    if parts.scheme == "unix" and parts.path:
+        return _UnixConnection(parts.path, timeout_s)
+    if parts.scheme == "http" and parts.hostname:
+        return http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout_s)
+    raise InputError(f"{parts.geturl()!r} is no address of the form http://host:port or unix:///path")
 
 
 def _faulty(

@@ -13,7 +13,9 @@ from typing import Any
 from .._evidence.record import artifact
 from .._evidence.store import write_json
 from .._host.probe import port_is_free
-from .._mode.keeper import ask_keeper
+from .._mode.devices import Devices
+from .._mode.keeper_socket import ask_keeper
+from .._mode.reservation import read_reservation
 from .._words.documents import sha256_of, to_document
 from .._words.errors import CampaignError, EngineError
 from .._words.identity import Identity
@@ -68,8 +70,10 @@ def _accept(plan: LaunchPlan, loaded: Loaded, folder: Path, identity: Identity) 
     return {"changed": True, "identity": to_document(known), "ready_s": loaded.ready_s}
 
 
-def unload(plan: LaunchPlan, state_dir: Path, folder: Path, identity: Identity) -> dict[str, Any]:
-    """Bounded stop, then kill; gone means no process of the plan and a free port."""
+def unload(
+    plan: LaunchPlan, state_dir: Path, folder: Path, identity: Identity, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """Bounded stop, then kill; gone means no process of the plan, a free port and GPU memory below the idle floor."""
     outcomes = [stop_engine(process, plan.stop_s) for process in find_by_plan(plan.sha256)]
     deadline = time.monotonic() + 10.0
     while not port_is_free(plan.host, plan.port):
@@ -78,6 +82,9 @@ def unload(plan: LaunchPlan, state_dir: Path, folder: Path, identity: Identity) 
                 f"{plan.recipe}: port {plan.port} is still in use after the engine was stopped; the next lane is refused"
             )
         time.sleep(0.1)
+    reservation = read_reservation(state_dir)
+    if reservation is not None and outcomes:
+        Devices(reservation.host).wait_free(tell)
     outcome = outcomes[0] if outcomes else "gone"
     if folder.is_dir():
         write_json(

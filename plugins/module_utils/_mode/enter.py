@@ -9,9 +9,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .._evidence.record import artifact
 from .._evidence.store import write_json
@@ -19,10 +19,12 @@ from .._words.documents import canonical_json, to_document
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import HostDeclaration
 from .._words.identity import Identity
-from .heal import DiffStates, ReadState, heal
-from .lock import lock_holder, lock_is_held, operation
+from .heal import OpenJournal, StateReader, heal
+from .journal import Journal
+from .lock import describe_stale, lock_holder, lock_is_held, operation
+from .observation import check_restorable, observe
 from .reservation import Reservation, read_reservation
-from .transaction import Transaction, check_restorable, observe
+from .transaction import Tell, Transaction
 
 #: The keeper's environment: nothing of a campaign's own is handed on.
 KEEPER_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
@@ -30,12 +32,16 @@ KEEPER_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 
 @dataclass(frozen=True)
 class Request:
-    """Who wants the host, as it is declared, and the keeper program to start."""
+    """Who wants the host, as it is declared, and the keeper program to start.
+
+    ``takeover``: a reservation that nobody holds any more is resolved first; without it such a host is refused.
+    """
 
     campaign: str
     host: HostDeclaration
     identity: Identity
     keeper: str
+    takeover: bool = False
 
 
 def planned_steps(host: HostDeclaration) -> list[str]:
@@ -44,47 +50,79 @@ def planned_steps(host: HostDeclaration) -> list[str]:
     check_restorable(host, observation)
     if lock_is_held(host.lock_path):
         raise RefusedError(
-            f"this host is reserved by campaign {lock_holder(host.lock_path).get('campaign')!r} ({host.lock_path})"
+            f"this host is already reserved by campaign {lock_holder(host.lock_path).get('campaign')!r} ({host.lock_path})"
         )
     return [step.describe() for step in observation.steps(host)]
 
 
 def enter(
-    state_dir: Path, request: Request, read_state: ReadState, diff_states: DiffStates, tell: Callable[[str], None]
+    state_dir: Path, request: Request, reader: StateReader, tell: Tell, open_journal: OpenJournal = Journal
 ) -> tuple[list[str], Path]:
     """(steps done, the reservation's folder). After a failure the host is given back and the failure raised."""
+    if request.takeover:
+        _resolve_stale(state_dir, request, reader, tell)
     # Looked at before anything is reserved, so that a plain mistake leaves no trace.
     check_restorable(request.host, observe(request.host))
     state_dir.mkdir(parents=True, exist_ok=True)
     # Logs of engines and services' declarations lie in here: nobody else's business on a shared machine.
     state_dir.chmod(0o700)
-    start_keeper(state_dir, request)
+    stale = start_keeper(state_dir, request)
     reservation = read_reservation(state_dir)
     if reservation is None:
         raise CampaignError(f"the keeper gave the reservation up at once; see {state_dir}/keeper.log")
+    if stale:
+        tell(f"{describe_stale(stale)}: taken over")
     try:
-        return _take(reservation, read_state, tell), reservation.folder
+        return _take(reservation, reader, tell, open_journal), reservation.folder
     except (CampaignError, OSError) as exc:
         tell(f"taking the host failed, giving it back: {exc}")
-        healed = heal(state_dir, f"taking the host failed: {exc}", read_state, diff_states, tell)
-        raise CampaignError(
-            f"{exc} (the host was given back; evidence: {healed.folder})", evidence=str(healed.folder)
-        ) from exc
+        raise _given_back(state_dir, exc, reader, tell) from exc
 
 
-def _take(reservation: Reservation, read_state: ReadState, tell: Callable[[str], None]) -> list[str]:
+def _take(reservation: Reservation, reader: StateReader, tell: Tell, open_journal: OpenJournal) -> list[str]:
     with operation(reservation.folder, "enter") as held:
         if not held:
             raise CampaignError("the host was given back before it was taken; see history/ in the state folder")
-        write_json(
-            reservation.folder / "state-before.json",
-            artifact("state", reservation.identity, read_state(reservation.host)),
+        before = reader.read(reservation.host)
+        if unread := reader.unread(before):
+            raise RefusedError(
+                f"the state before can't be read whole, so nothing could be proven after: {'; '.join(unread)}"
+            )
+        write_json(reservation.folder / "state-before.json", artifact("state", reservation.identity, before))
+        return Transaction(reservation, tell, open_journal).enter()
+
+
+def _given_back(state_dir: Path, cause: Exception, reader: StateReader, tell: Tell) -> CampaignError:
+    """Gives the host back after a failure; says both what failed and what came of that."""
+    try:
+        healed = heal(state_dir, f"taking the host failed: {cause}", reader, tell)
+    except CampaignError as exc:
+        return CampaignError(f"{cause} (and {exc}; the keeper tries again, then: restore.yml)", unresolved=True)
+    kind = type(cause) if isinstance(cause, CampaignError) else CampaignError
+    return kind(f"{cause} (the host was given back; evidence: {healed.folder})", evidence=str(healed.folder))
+
+
+def _resolve_stale(state_dir: Path, request: Request, reader: StateReader, tell: Tell) -> None:
+    """Gives back what a campaign without a living keeper has left, before a new one begins."""
+    left = read_reservation(state_dir)
+    if left is None or lock_is_held(request.host.lock_path):
+        return
+    tell(
+        f"stale reservation of campaign {left.campaign!r} since {left.since}, its keeper is gone: giving the host back first"
+    )
+    healed = heal(state_dir, f"stale, taken over by campaign {request.campaign!r}", reader, tell)
+    if healed.differences:
+        raise RefusedError(
+            f"the stale reservation of campaign {left.campaign!r} was resolved, but the host differs from the state before "
+            f"in {len(healed.differences)} places; see {healed.folder}/state-diff.json"
         )
-        return Transaction(reservation, tell).enter()
 
 
-def start_keeper(state_dir: Path, request: Request) -> None:
-    """Starts the keeper detached and waits until it holds the reservation. Raises :class:`RefusedError` with its reason."""
+def start_keeper(state_dir: Path, request: Request) -> dict[str, Any]:
+    """Starts the keeper detached and waits until it holds the reservation; returns the holder of a stale lock, if it found one.
+
+    Raises :class:`RefusedError` with its reason.
+    """
     environment = {name: os.environ[name] for name in KEEPER_ENVIRONMENT if name in os.environ}
     with (state_dir / "keeper.log").open("ab") as log:
         process = subprocess.Popen(
@@ -107,4 +145,7 @@ def start_keeper(state_dir: Path, request: Request) -> None:
     except ValueError as exc:
         raise CampaignError(f"the keeper did not start; see {state_dir}/keeper.log") from exc
     if "refused" in answer:
+        # Until it is gone its lock looks like that of somebody who has the host.
+        process.wait(10)
         raise RefusedError(answer["refused"])
+    return dict(answer.get("stale") or {})

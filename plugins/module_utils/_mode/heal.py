@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -14,14 +15,28 @@ from typing import Any
 
 from .._evidence.record import artifact, utc
 from .._evidence.store import read_json, write_json
+from .._words.errors import CampaignError
 from .._words.host import HostDeclaration
+from .journal import Journal
 from .lock import lock_is_held, operation
 from .reservation import Reservation, read_reservation, resolve
-from .transaction import Transaction
+from .transaction import Tell, Transaction
 
-#: Reads the host's state by means of its own (``_state.reader``) and says how two states differ.
-ReadState = Callable[[HostDeclaration], dict[str, Any]]
-DiffStates = Callable[[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]
+OpenJournal = Callable[[Path], Journal]
+
+
+@dataclass(frozen=True)
+class StateReader:
+    """The independent reader, handed in: nothing that changes the host imports it.
+
+    ``read`` looks at the host, ``unread`` names what couldn't be looked at, ``diff`` compares two looks, ``summarise`` tells people
+    the final state from a look, the declaration and what is unresolved.
+    """
+
+    read: Callable[[HostDeclaration], dict[str, Any]]
+    unread: Callable[[dict[str, Any]], list[str]]
+    diff: Callable[[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]
+    summarise: Callable[[HostDeclaration, dict[str, Any] | None, dict[str, Any], list[str]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -38,23 +53,48 @@ class Healed:
 def heal(
     state_dir: Path,
     reason: str,
-    read_state: ReadState,
-    diff_states: DiffStates,
-    tell: Callable[[str], None] = lambda _text: None,
+    reader: StateReader,
+    tell: Tell = lambda _text: None,
+    *,
+    trust_edited: bool = False,
+    open_journal: OpenJournal = Journal,
 ) -> Healed:
-    """Unloads what is loaded, undoes what was done, compares with the state before. Nothing to do is no change."""
-    reservation = read_reservation(state_dir)
+    """Unloads what is loaded, undoes what was done, compares with the state before. Nothing to do is no change.
+
+    Where something can't be given back the rest is, ``unresolved.json`` and ``final-state.json`` say what is left, and it is raised.
+    """
+    reservation = read_reservation(state_dir, trust_edited=trust_edited)
     if reservation is None:
         return Healed(False, (), None, None)
     with operation(reservation.folder, reason, takeover=True) as held:
         if not held:
             return Healed(False, (), None, None, reservation.host.lock_path)
-        done = Transaction(reservation, tell).restore()
-        differences = _compare(reservation, read_state, diff_states)
+        try:
+            done = Transaction(reservation, tell, open_journal).restore()
+        except CampaignError as exc:
+            _note_unresolved(reservation, reader, exc)
+            raise
+        differences = _compare(reservation, reader)
         record = {"reason": reason, "by_pid": os.getpid(), "at": utc(time.time()), "done": done}
         write_json(reservation.folder / "restored.json", artifact("restored", reservation.identity, record))
         folder = resolve(reservation)
     return Healed(True, tuple(done), folder, differences, reservation.host.lock_path)
+
+
+def _note_unresolved(reservation: Reservation, reader: StateReader, fault: CampaignError) -> None:
+    """For people and for the packet. A disk that is full doesn't hide the fault itself."""
+    problems = list(fault.facts.get("problems") or [str(fault)])
+    record = {"at": utc(time.time()), "problems": problems, "done": fault.facts.get("done", [])}
+    with contextlib.suppress(CampaignError, OSError):
+        write_json(reservation.folder / "unresolved.json", artifact("unresolved", reservation.identity, record))
+        _summarise(reservation, reader, reader.read(reservation.host), problems)
+
+
+def _summarise(reservation: Reservation, reader: StateReader, now: dict[str, Any], unresolved: list[str]) -> None:
+    before_file = reservation.folder / "state-before.json"
+    before = read_json(before_file) if before_file.exists() else None
+    final = reader.summarise(reservation.host, before, now, unresolved)
+    write_json(reservation.folder / "final-state.json", artifact("final-state", reservation.identity, final))
 
 
 def wait_released(healed: Healed, limit_s: float = 10.0) -> None:
@@ -64,18 +104,17 @@ def wait_released(healed: Healed, limit_s: float = 10.0) -> None:
         time.sleep(0.05)
 
 
-def _compare(
-    reservation: Reservation, read_state: ReadState, diff_states: DiffStates
-) -> tuple[dict[str, Any], ...] | None:
-    """Writes the state after and its difference; None where no state before was written (nothing was touched then)."""
+def _compare(reservation: Reservation, reader: StateReader) -> tuple[dict[str, Any], ...] | None:
+    """Writes the state after, its difference and the final state; None where no state before was written (nothing was touched then)."""
     before_file = reservation.folder / "state-before.json"
     if not before_file.exists():
         return None
-    after = read_state(reservation.host)
-    differences = diff_states(read_json(before_file), after)
+    after = reader.read(reservation.host)
+    differences = reader.diff(read_json(before_file), after)
     write_json(reservation.folder / "state-after.json", artifact("state", reservation.identity, after))
     write_json(
         reservation.folder / "state-diff.json",
         artifact("state-diff", reservation.identity, {"count": len(differences), "differences": differences}),
     )
+    _summarise(reservation, reader, after, [])
     return tuple(differences)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import selectors
@@ -18,29 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from .._engine.process import EngineProcess, start_engine
-from .._evidence.record import artifact, utc
+from .._evidence.record import utc
 from .._evidence.say import say
-from .._evidence.store import write_json
-from .._words.documents import canonical_json, from_document, sha256_of, to_document
+from .._words.documents import canonical_json, from_document, to_document
 from .._words.errors import CampaignError
 from .._words.plan import LaunchPlan
 from .isolation import IsolationWatch
 from .journal import Journal
+from .keeper_socket import read_line, socket_name
 from .reservation import Reservation
 
 TICK_S = 0.5
 ISOLATION_S = 3.0
 RETRIES = 3
 RETRY_S = 20.0
-REQUEST_LIMIT = 4 * 2**20
 
 #: Gives the host back: called with the reason; returns what was done.
 Heal = Callable[[str], list[str]]
-
-
-def socket_name(state_dir: Path) -> str:
-    """An abstract address, as a state folder's path may be longer than a socket's may be. Peers are checked by user id."""
-    return "\0tandem-campaign-" + sha256_of(str(state_dir.resolve()))[:24]
 
 
 @dataclass
@@ -50,6 +43,7 @@ class Keeper:
     state_dir: Path
     reservation: Reservation
     heal: Heal
+    stale: dict[str, Any] = field(default_factory=dict)
     engine: EngineProcess | None = None
     failures: int = 0
     retry_at: float = 0.0
@@ -62,7 +56,7 @@ class Keeper:
             listener.bind(socket_name(self.state_dir))
             listener.listen(8)
             selector.register(listener, selectors.EVENT_READ)
-            say(json.dumps({"ready": os.getpid()}))
+            say(json.dumps({"ready": os.getpid(), "stale": self.stale}))
             self._detach_output()
             while self.reservation.folder.is_dir() and self.failures < RETRIES:
                 if selector.select(TICK_S):
@@ -95,16 +89,6 @@ class Keeper:
             self.failures += 1
             self.retry_at = time.monotonic() + min(RETRY_S, self.reservation.host.lease_s)
             say(f"{utc(time.time())} attempt {self.failures} of {RETRIES} failed: {exc}")
-            self._note_unresolved(str(exc))
-
-    def _note_unresolved(self, reason: str) -> None:
-        if self.reservation.folder.is_dir():
-            record = {"at": utc(time.time()), "attempts": self.failures, "reason": reason}
-            with contextlib.suppress(CampaignError):
-                write_json(
-                    self.reservation.folder / "unresolved.json",
-                    artifact("unresolved", self.reservation.identity, record),
-                )
 
     def _serve(self, listener: socket.socket) -> None:
         connection, _address = listener.accept()
@@ -116,7 +100,7 @@ class Keeper:
                 )
                 if user not in (0, os.geteuid()):
                     return
-                request = json.loads(_read_line(connection))
+                request = json.loads(read_line(connection))
                 connection.sendall(canonical_json(self._answer(request)).encode() + b"\n")
             except (OSError, ValueError, KeyError, TypeError) as exc:
                 say(f"{utc(time.time())} request not served: {exc}")
@@ -158,31 +142,3 @@ class Keeper:
             "exit": to_document(status),
             "exit_text": status.describe() if status else None,
         }
-
-
-def ask_keeper(state_dir: Path, request: dict[str, Any], *, timeout_s: float = 10.0) -> dict[str, Any]:
-    """One question to the keeper. Raises :class:`CampaignError` where none answers or it says no."""
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(timeout_s)
-            connection.connect(socket_name(state_dir))
-            connection.sendall(canonical_json(request).encode() + b"\n")
-            answer: dict[str, Any] = json.loads(_read_line(connection))
-    except (OSError, ValueError) as exc:
-        raise CampaignError(
-            f"the keeper of {state_dir} doesn't answer ({exc}). It ends when the host is given back, after campaign_lease_s of silence too; "
-            f"see {state_dir}/keeper.log"
-        ) from exc
-    if "error" in answer:
-        raise CampaignError(answer["error"])
-    return answer
-
-
-def _read_line(connection: socket.socket) -> bytes:
-    data = b""
-    while not data.endswith(b"\n"):
-        piece = connection.recv(65536)
-        if not piece or len(data) > REQUEST_LIMIT:
-            raise ValueError("a request without end")
-        data += piece
-    return data

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,26 @@ from .._words.errors import CampaignError, RefusedError
 DEFAULT_LOCK = "/run/lock/tandem-campaign.lock"
 
 
-def take_host_lock(path: str, who: dict[str, Any]) -> int:
-    """Takes the host's lock for this process and writes into it who holds it. Raises :class:`RefusedError` with the holder."""
+@dataclass(frozen=True)
+class HostLock:
+    """The held lock. ``stale``: who had written into it and never let go in order: a crash, a power cut."""
+
+    handle: int
+    stale: dict[str, Any]
+
+    def claim(self, who: dict[str, Any]) -> None:
+        """Writes who holds it, for those who look."""
+        os.truncate(self.handle, 0)
+        os.pwrite(self.handle, canonical_json({**who, "pid": os.getpid(), "boot": boot_id()}).encode() + b"\n", 0)
+
+    def release(self) -> None:
+        """In order: the file is emptied, so that the next one finds nothing stale."""
+        os.truncate(self.handle, 0)
+        os.close(self.handle)
+
+
+def take_host_lock(path: str) -> HostLock:
+    """Takes the host's lock for this process. Raises :class:`RefusedError` with the holder."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as exc:
@@ -33,14 +52,18 @@ def take_host_lock(path: str, who: dict[str, Any]) -> int:
         os.close(handle)
         holder = lock_holder(path)
         raise RefusedError(
-            f"this host is reserved by campaign {holder.get('campaign', 'unknown')!r} since {holder.get('since', 'an unknown time')} "
+            f"this host is already reserved by campaign {holder.get('campaign', 'unknown')!r} since {holder.get('since', 'an unknown time')} "
             f"(pid {holder.get('pid', '?')}, state in {holder.get('state_dir', '?')}). To look: cat {path}. "
             "It ends with its campaign, or by restore.yml on this host.",
             holder=holder,
         ) from exc
-    os.truncate(handle, 0)
-    os.pwrite(handle, canonical_json({**who, "pid": os.getpid()}).encode() + b"\n", 0)
-    return handle
+    return HostLock(handle, lock_holder(path))
+
+
+def describe_stale(holder: dict[str, Any]) -> str:
+    """One sentence on a lock that nobody holds any more."""
+    boot = "before the last boot" if holder.get("boot") not in (None, boot_id()) else "by a process that is gone"
+    return f"stale lock of campaign {holder.get('campaign', 'unknown')!r} since {holder.get('since', 'an unknown time')}, left {boot}"
 
 
 def lock_holder(path: str) -> dict[str, Any]:

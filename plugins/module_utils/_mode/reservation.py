@@ -14,7 +14,7 @@ from typing import Any
 
 from .._evidence.record import stamp
 from .._evidence.store import read_json, sync_folder, write_json
-from .._words.documents import from_document, to_document
+from .._words.documents import from_document, sha256_of, to_document
 from .._words.errors import EvidenceError
 from .._words.host import Cache, HostDeclaration
 from .._words.identity import Identity
@@ -69,28 +69,35 @@ def create_reservation(
         "since": since,
         "host": to_document(host),
     }
-    write_json(folder / "reservation.json", document)
+    write_json(folder / "reservation.json", {**document, "sum": sha256_of(document)})
     reservation = Reservation(folder, campaign, since, host, identity)
     reservation.beat()
     return reservation
 
 
-def read_reservation(state_dir: Path) -> Reservation | None:
-    """The unresolved reservation, if there is one."""
+def read_reservation(state_dir: Path, *, trust_edited: bool = False) -> Reservation | None:
+    """The unresolved reservation, if there is one. One that was edited by hand is refused, unless a person says to trust it."""
     folder = reservation_folder(state_dir)
     if not folder.is_dir():
         return None
     try:
         document: dict[str, Any] = read_json(folder / "reservation.json")
+        mark = document.pop("sum", None)
         host = from_document(HostDeclaration, document["host"])
         identity = from_document(Identity, document["identity"])
-    except (EvidenceError, KeyError, TypeError) as exc:
+    except (EvidenceError, KeyError, TypeError, ValueError) as exc:
         if not (folder / "journal.jsonl").exists():
             # The keeper died between making the folder and writing into it: nothing was touched.
             return Reservation(folder, "unknown", "unknown", _nothing(), _nobody())
         raise EvidenceError(
-            f"{folder}/reservation.json is damaged ({exc}); look at journal.jsonl beside it for what was stopped"
+            f"{folder}/reservation.json is damaged ({exc}). Look at journal.jsonl beside it for what was stopped, start that by hand, "
+            f"compare with state-before.json, then move {folder} away"
         ) from exc
+    if mark != sha256_of(document) and not trust_edited:
+        raise EvidenceError(
+            f"{folder}/reservation.json was changed since it was written; nothing is started from it. Put it back, or if the change is yours: "
+            f"python3 {state_dir}/keeper.pyz restore --trust-edited"
+        )
     return Reservation(folder, document["campaign"], document["since"], host, identity)
 
 

@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The independent reader: the host's state by means that share nothing with the code that changes it.
 
-Own look at /proc, own sockets, own GET. Imports the words only; a test holds it apart from ``_mode``, ``_engine`` and ``_host``.
+Own look at /proc, the docker and systemctl commands, own sockets, own GET. This folder imports the words and itself only; a test
+holds it apart from ``_mode``, ``_engine`` and ``_host``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import http.client
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -18,26 +17,59 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._words.host import HostDeclaration, Service
+from .look import get, get_json, listening, ports_of, processes
+from .owners import owners_by_role, read_containers, read_gpus, read_units
 
-#: What may differ between two looks at an unchanged host; everything else is compared.
-VOLATILE = ("pid", "worker_id", "observed_at", "memory_used_mib")
+#: What may differ between two looks at an unchanged host, and why. Everything else is compared.
+VOLATILE = {
+    "pid": "a service that was started again is another process",
+    "started_at": "and began at another time",
+    "uptime": "and has run for another while",
+    "restart_count": "Docker counts from zero again after a start",
+    "address": "a container may be given another address",
+    "worker_id": "a router names a readmitted worker anew",
+    "memory_used_mib": "a model's memory is never the same to the MiB; ownership is compared by role",
+    "observed_at": "time goes on",
+}
 
 
 def read_state(host: HostDeclaration) -> dict[str, Any]:
-    """Services, routers' admissions, GPU owners, the engine's port: as plain JSON, in a fixed order."""
-    processes = _processes()
-    services = {name: _service(service, processes) for name, service in sorted(host.services.items())}
+    """Services, containers on GPUs, admissions, owners, route files, the engine's port: as plain JSON, in a fixed order."""
+    running = processes()
+    kinds = {service.kind for service in host.services.values()}
+    containers = read_containers(host) if "container" in kinds or Path(host.docker_socket).exists() else {}
+    units = read_units(sorted({str(service.unit) for service in host.services.values() if service.kind == "systemd"}))
+    services = {name: _service(service, running, containers, units) for name, service in sorted(host.services.items())}
+    gpus = read_gpus()
+    names = {service.name for service in host.services.values() if service.kind == "container"}
     return {
         "services": services,
+        "containers": {
+            name: container
+            for name, container in sorted((containers or {}).items())
+            if name not in names and (container["own"] or (container["devices"] and container["running"]))
+        },
         "admissions": {
             name: _admissions(service)
             for name, service in sorted(host.services.items())
             if service.admission and services[name]["running"]
         },
-        "gpus": _gpus(),
-        "engine_port_open": host.port in _listening_ports(),
-        "engines": sum(_is_engine(arguments, host.state_dir) for arguments in processes.values()),
+        "gpus": gpus,
+        "gpu_owners": owners_by_role(host, services, containers or {}, gpus),
+        "route_files": {path: _hash_of(Path(path)) for path in sorted(host.route_files)},
+        "engine_port_open": host.port in {port for port, _inode in listening()},
+        "engines": sum(_is_engine(arguments, host.state_dir) for arguments in running.values()),
     }
+
+
+def unread(state: dict[str, Any]) -> list[str]:
+    """What could not be looked at, in words. Two looks that saw nothing prove nothing."""
+    return [
+        f"{name}: {item['unread']}"
+        for part in ("services", "admissions")
+        for name, item in state[part].items()
+        if isinstance(item, dict) and "unread" in item
+    ]
 
 
 def diff_states(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
@@ -52,6 +84,12 @@ def _diff(path: str, before: Any, after: Any) -> list[dict[str, Any]]:
             if key not in VOLATILE:
                 found += _diff(f"{path}/{key}", before.get(key), after.get(key))
         return found
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [
+            change
+            for number, pair in enumerate(zip(before, after, strict=True))
+            for change in _diff(f"{path}/{number}", *pair)
+        ]
     return [] if before == after else [{"path": path, "before": before, "after": after}]
 
 
@@ -60,111 +98,96 @@ def _is_engine(arguments: list[str], state_dir: str) -> bool:
     return any(item.startswith(f"{state_dir}/programs/") and "/keeper-" not in item for item in arguments[:3])
 
 
-def _processes() -> dict[int, list[str]]:
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            data = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if data:
-            found[int(folder.name)] = data.decode("utf-8", "replace").rstrip("\0").split("\0")
-    return found
+def _service(
+    service: Service, running: dict[int, list[str]], containers: dict[str, Any] | None, units: dict[str, Any] | None
+) -> dict[str, Any]:
+    if service.kind == "container":
+        if containers is None:
+            return {"kind": "container", "running": None, "unread": "the docker command can't list containers"}
+        state = dict(containers.get(str(service.name)) or {"status": "absent", "running": False})
+    elif service.kind == "systemd":
+        if units is None:
+            return {"kind": "systemd", "running": None, "unread": "systemctl can't show units"}
+        state = dict(units.get(str(service.unit)) or {"status": "absent", "running": False})
+    elif service.kind == "command":
+        state = {"running": _healthy(service)}
+        state["status"] = "healthy" if state["running"] else "not healthy"
+    else:
+        state = _process(service, running)
+    if state["running"] and service.health:
+        state["health"] = get(service.health.url)[0] if service.health.url else _healthy(service)
+    return {"kind": service.kind, **state}
 
 
-def _service(service: Service, processes: dict[int, list[str]]) -> dict[str, Any]:
-    if service.kind != "process":
-        return {"kind": service.kind, "running": None, "unread": f"kind {service.kind} is not read in this version"}
+def _process(service: Service, running: dict[int, list[str]]) -> dict[str, Any]:
     if service.match:
         pattern = re.compile(service.match)
-        pids = [pid for pid, arguments in processes.items() if pattern.search(" ".join(arguments))]
+        pids = [pid for pid, arguments in running.items() if pattern.search(" ".join(arguments))]
         if len(pids) > 1 and service.health and service.health.url:
-            pids = [pid for pid in pids if urlsplit(service.health.url).port in _ports_of(pid)]
+            pids = [pid for pid in pids if urlsplit(service.health.url).port in ports_of(pid)]
     else:
         wanted = list(service.argv)
-        pids = [pid for pid, arguments in processes.items() if arguments[-len(wanted) :] == wanted]
-    state: dict[str, Any] = {"kind": service.kind, "running": bool(pids), "pid": min(pids) if pids else None}
-    if pids:
-        state["command_sha256"] = hashlib.sha256("\0".join(processes[min(pids)]).encode()).hexdigest()
-    if pids and service.health and service.health.url:
-        state["health"] = _status(service.health.url)
-    return state
+        pids = [pid for pid, arguments in running.items() if arguments[-len(wanted) :] == wanted]
+    if not pids:
+        return {"status": "absent", "running": False}
+    command = hashlib.sha256("\0".join(running[min(pids)]).encode()).hexdigest()
+    return {"status": "running", "running": True, "pid": min(pids), "command_sha256": command}
+
+
+def _healthy(service: Service) -> bool:
+    health = service.health
+    if health is None:
+        return False
+    if health.url:
+        return get(health.url)[0] == 200
+    try:
+        done = subprocess.run(
+            list(health.command), stdin=subprocess.DEVNULL, capture_output=True, timeout=5.0, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _admissions(service: Service) -> Any:
+    """The workers that a router lists, in the order of their addresses."""
     admission = service.admission
-    if admission is None or admission.api != "sglang":
-        return {"unread": "this router's kind is not read in this version"}
-    headers = (
-        {"Authorization": f"Bearer {Path(admission.key_file).read_text(encoding='utf-8').strip()}"}
-        if admission.key_file
-        else {}
-    )
-    status, body = _get(admission.url.rstrip("/") + "/workers", headers)
-    if status != 200:
-        return {"status": status}
-    workers = json.loads(body).get("workers", [])
-    return sorted(
-        ({"url": item["url"].rstrip("/"), "healthy": bool(item.get("is_healthy"))} for item in workers),
-        key=lambda item: item["url"],
-    )
-
-
-def _status(url: str) -> int | None:
-    return _get(url, {})[0]
-
-
-def _get(url: str, headers: dict[str, str]) -> tuple[int | None, bytes]:
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=5.0)
-    try:
-        connection.request("GET", parts.path or "/", headers=headers)
-        response = connection.getresponse()
-        return response.status, response.read(2**22)
-    except (OSError, http.client.HTTPException):
-        return None, b""
-    finally:
-        connection.close()
-
-
-def _gpus() -> list[dict[str, str]]:
-    """UUID and used memory; compute processes are not asked for, as WSL2 doesn't tell them."""
-    try:
-        listing = subprocess.run(
-            ["nvidia-smi", "--query-gpu=uuid,memory.used", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    if admission is None:
         return []
-    rows = (line.split(", ") for line in listing.stdout.splitlines() if ", " in line)
-    return [{"uuid": row[0], "memory_used_mib": row[1]} for row in rows]
+    base = admission.url.rstrip("/")
+    path = {"sglang": "/workers", "vllm": "/list_workers"}.get(admission.api) or (
+        admission.http.list.path if admission.http else ""
+    )
+    status, document = get_json(base + path, admission.key_file)
+    if status is None or document is None:
+        return {"unread": f"{base}{path} answers {status or 'nothing'}"}
+    if admission.api == "sglang":
+        rows = [
+            {"url": item["url"].rstrip("/"), "healthy": bool(item.get("is_healthy"))}
+            for item in document.get("workers", [])
+        ]
+    elif admission.api == "vllm":
+        rows = [{"url": str(url).rstrip("/")} for url in document.get("urls", [])]
+    else:
+        rows = [
+            {"url": str(url).rstrip("/")}
+            for url in _walk(document, admission.http.workers_at if admission.http else "")
+        ]
+    return sorted(rows, key=lambda row: str(row["url"]))
 
 
-def _ports_of(pid: int) -> set[int]:
-    """Ports that one process listens on, by ``ss``-like means: its descriptors against the socket table."""
-    held = set()
-    for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
-        try:
-            held.add(str(descriptor.readlink()))
-        except OSError:
-            continue
-    return {port for port, inode in _listening() if f"socket:[{inode}]" in held}
+def _walk(document: Any, path: str) -> list[Any]:
+    found = [document]
+    for part in path.split("."):
+        if part == "*":
+            found = [item for value in found if isinstance(value, list) for item in value]
+        else:
+            found = [value[part] for value in found if isinstance(value, dict) and part in value]
+    return [item for value in found for item in (value if isinstance(value, list) else [value])]
 
 
-def _listening_ports() -> set[int]:
-    return {port for port, _inode in _listening()}
-
-
-def _listening() -> list[tuple[int, str]]:
-    ports = []
-    for name in ("tcp", "tcp6"):
-        try:
-            lines = Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        rows = (line.split() for line in lines)
-        ports += [(int(row[1].rsplit(":", 1)[1], 16), row[9]) for row in rows if row[3] == "0A"]
-    return ports
+def _hash_of(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None

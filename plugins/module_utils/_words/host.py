@@ -12,6 +12,9 @@ from typing import Any, ClassVar, Literal
 #: Options whose value is a secret: --api-key, --control-plane-api-keys, --hf-token; not --max-tokens.
 SECRET_ARGUMENT = re.compile(r"^-.*\b(api[-_]?keys?|token|secret|password)(=|$)", re.IGNORECASE)
 FORBID_EXTRA: dict[str, Any] = {"extra": "forbid"}
+#: What each kind of service can't do without. A command has no process of its own to look at, so its health says whether it runs.
+NEEDED = {"container": ("name",), "systemd": ("unit",), "process": ("argv",), "command": ("start", "stop", "health")}
+DOCKER_SOCKET = "/var/run/docker.sock"
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,50 @@ class Health:
 
 
 @dataclass(frozen=True)
+class HttpCall:
+    """One request of a router's own admission interface; ``{url}`` in path and body stands for the worker's address."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    path: str
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "POST"
+    body: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class HttpRouter:
+    """A router described by its requests. ``workers_at`` is where the listing holds the addresses: ``workers.*.url``."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    list: HttpCall
+    workers_at: str
+    drain: HttpCall
+    readmit: HttpCall
+
+
+@dataclass(frozen=True)
 class Admission:
-    """The interface by which a router admits workers. ``default: false`` marks an address the user named explicitly."""
+    """The interface by which a router admits workers. ``default: false`` marks an address the user named explicitly.
+
+    ``key_file`` opens the admission interface, ``data_key_file`` the requests (sglang-router keeps the two apart; default: the same),
+    ``worker_key_file`` the workers. ``proof`` says what shows that a worker is admitted again: its own request counter rises (``counter``), its model answers
+    (``model``), or the router lists it (``listed``). ``when_drain_ends``: what happens to requests that still run after ``drain_s``.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     api: Literal["sglang", "vllm", "http"]
     url: str
     key_file: str | None = None
+    data_key_file: str | None = None
+    worker_key_file: str | None = None
     default: bool = True
     drain_s: float = 60.0
+    when_drain_ends: Literal["cut", "refuse"] = "cut"
+    proof: Literal["counter", "model", "listed"] = "counter"
+    http: HttpRouter | None = None
+
+    def __post_init__(self) -> None:
+        if (self.api == "http") != (self.http is not None):
+            raise ValueError("admission.http (list, workers_at, drain, readmit) belongs to api: http, and to no other")
 
 
 @dataclass(frozen=True)
@@ -84,9 +122,9 @@ class Service:
     admission: Admission | None = None
 
     def __post_init__(self) -> None:
-        wanted = {"container": "name", "systemd": "unit", "process": "argv", "command": "start"}[self.kind]
-        if not getattr(self, wanted):
-            raise ValueError(f"a service of kind {self.kind} needs {wanted}")
+        missing = [option for option in NEEDED[self.kind] if not getattr(self, option)]
+        if missing:
+            raise ValueError(f"a service of kind {self.kind} needs {' and '.join(missing)}")
         secret = next((item for item in (*self.argv, *self.start, *self.stop) if SECRET_ARGUMENT.search(item)), None)
         if secret is not None:
             raise ValueError(
@@ -133,7 +171,11 @@ class EngineEnvironment:
 
 @dataclass(frozen=True)
 class HostDeclaration:
-    """The host as the inventory declares it, validated."""
+    """The host as the inventory declares it, validated.
+
+    ``gpu_idle_mib``: what a device may use and still count as free. ``gpu_release_s``: how long freeing it may take.
+    ``route_files``: files of aliases and routes, whose content is compared before and after.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     gpu_roles: dict[str, Role]
@@ -146,6 +188,10 @@ class HostDeclaration:
     port: int
     engine_environments: dict[str, EngineEnvironment] = field(default_factory=dict)
     min_free_gib: float = 1.0
+    docker_socket: str = DOCKER_SOCKET
+    route_files: tuple[str, ...] = ()
+    gpu_idle_mib: int = 2500
+    gpu_release_s: float = 180.0
 
     def __post_init__(self) -> None:
         for name, service in self.services.items():

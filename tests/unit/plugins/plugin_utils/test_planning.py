@@ -112,7 +112,12 @@ REPORT: dict[str, Any] = {
 
 
 def test_no_problem() -> None:
-    assert host_problems(HOST, REPORT) == []
+    assert host_problems(HOST, REPORT, takeover=False) == []
+
+
+def test_a_stale_reservation_is_left_to_the_mode_when_told_to() -> None:
+    held = {**REPORT, "reservation": {"campaign": "run-0007", "since": "then"}}
+    assert host_problems(HOST, held, takeover=True) == []
 
 
 @pytest.mark.parametrize(
@@ -129,5 +134,5 @@ def test_no_problem() -> None:
     ],
 )
 def test_host_problems(change: dict[str, Any], message: str) -> None:
-    (problem,) = host_problems(HOST, {**REPORT, **change})
+    (problem,) = host_problems(HOST, {**REPORT, **change}, takeover=False)
     assert message in problem

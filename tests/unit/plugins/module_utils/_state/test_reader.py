@@ -15,6 +15,7 @@ BEFORE: dict[str, Any] = {
     "services": {"omni": {"running": True, "pid": 7, "command_sha256": "a", "health": 200}},
     "admissions": {"router": [{"url": "u", "healthy": True}]},
     "engines": 0,
+    "route_files": {"/etc/aliases.toml": "hash"},
 }
 
 
@@ -33,6 +34,8 @@ def test_a_new_process_of_the_same_service_is_no_difference() -> None:
             "/services/omni/command_sha256",
         ),
         ({**BEFORE, "admissions": {"router": []}}, "/admissions/router"),
+        ({**BEFORE, "admissions": {"router": [{"url": "u", "healthy": False}]}}, "/admissions/router/0/healthy"),
+        ({**BEFORE, "route_files": {"/etc/aliases.toml": "other"}}, "/route_files//etc/aliases.toml"),
         ({**BEFORE, "engines": 1}, "/engines"),
     ],
 )
