@@ -70,7 +70,7 @@ test-docker: test-hosts
 	@$(VENV)/bin/python -m pytest -q tests/integration/test_docker_mode.py tests/integration/test_systemd_mode.py
 
 test-faults: test-hosts
-	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/integration/test_interrupts.py
+	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/faults tests/integration/test_docker_mode.py tests/integration/test_interrupts.py
 
 docs: setup-test
 	@mkdir -p build/docs && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/collections antsibull-docs collection --use-current --squash-hierarchy --dest-dir build/docs tandem.campaign

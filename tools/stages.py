@@ -23,7 +23,7 @@ STAGES: dict[str, list[list[str]]] = {
     ],
     "unit": [["pytest", "tests/unit", "-n", "2"]],
     "sanity": [["tools/sanity.sh"]],
-    "integration": [["pytest", "tests/integration"]],
+    "integration": [["pytest", "tests/integration", "tests/faults"]],
     "molecule": [["molecule", "test", "--all"]],
 }
 

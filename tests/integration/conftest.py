@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import (
     command_line,
     identity_of,
-    listens_on,
+    listening_ports,
     pids,
     stop,
 )
@@ -110,7 +110,7 @@ class DemoHost:
         return {
             "omni": [pid for pid, text in mine.items() if f"{self.folder}/llama_cpp_server.py" in text],
             "router": [
-                pid for pid, text in mine.items() if "sglang::router" in text and listens_on(pid, self.port + 2)
+                pid for pid, text in mine.items() if "sglang::router" in text and self.port + 2 in listening_ports(pid)
             ],
             "engine": [pid for pid, text in mine.items() if f"{self.folder}/state/programs/llama_cpp_server" in text],
             "keeper": [

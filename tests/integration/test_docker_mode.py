@@ -23,6 +23,7 @@ from ansible_collections.tandem.campaign.tests.fakes.bench import Bench, free_po
 from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import TINY, Daemon, private_daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
 from ansible_collections.tandem.campaign.tests.fakes.stalling_proxy import stalling_proxy
+from ansible_collections.tandem.campaign.tests.faults.matrix import fault
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +149,7 @@ def test_what_could_not_be_put_back_is_refused_before_the_first_stop(
     assert not (host.state_dir / "reservation").exists()
 
 
+@fault("docker-restarted")
 def test_an_engine_restart_in_the_middle_brings_nobody_back(host: Bench, daemon: Daemon) -> None:
     """Case I11: a policy of ``always`` would start the old owner again."""
     host.enter()
@@ -158,7 +160,13 @@ def test_an_engine_restart_in_the_middle_brings_nobody_back(host: Bench, daemon:
     assert policy(daemon, "primary") == "always"
 
 
-@pytest.mark.parametrize("forward", [False, True], ids=["swallowed", "heard"])
+@pytest.mark.parametrize(
+    "forward",
+    [
+        pytest.param(False, id="swallowed", marks=fault("docker-stop-swallowed")),
+        pytest.param(True, id="heard", marks=fault("docker-stop-without-answer")),
+    ],
+)
 def test_a_stop_that_does_not_return(host: Bench, daemon: Daemon, forward: bool) -> None:
     """Case I1: after the bound the service is stopped by force, and that is on record."""
     short = daemon.folder / "proxy.sock"
@@ -184,6 +192,7 @@ def test_a_stop_that_does_not_return(host: Bench, daemon: Daemon, forward: bool)
         assert host.heal().differences == ()
 
 
+@fault("docker-hangs")
 def test_an_engine_that_hangs_altogether_is_a_fault_in_bounded_time(host: Bench, daemon: Daemon) -> None:
     short = daemon.folder / "proxy.sock"
     with stalling_proxy(short, daemon.socket, "."):
@@ -196,6 +205,7 @@ def test_an_engine_that_hangs_altogether_is_a_fault_in_bounded_time(host: Bench,
     assert host.running() == {"primary": True, "omni": True, "voice": True}
 
 
+@fault("service-ends-after-start")
 def test_a_service_that_ends_after_its_start_is_not_restored(host: Bench, daemon: Daemon) -> None:
     """Case I8: the start call succeeds, three seconds later the container has exited; the one its owner had stopped stays out of it."""
     daemon.cli("run", "--detach", "--name", "lane-a", "--network", "none", "--volume", f"{host.folder}:/d", TINY, "sh", "-c",
@@ -216,6 +226,19 @@ def test_a_service_that_ends_after_its_start_is_not_restored(host: Bench, daemon
     assert host.heal().differences == ()
 
 
+@fault("docker-image-vanished")
+def test_an_image_that_is_removed_meanwhile(host: Bench, daemon: Daemon) -> None:
+    """An engine with layers of its own starts the container nevertheless; one that can't would be named."""
+    daemon.cli("commit", "voice", "vanishing:1")
+    daemon.cli("run", "--detach", "--name", "vanishing", "--network", "none", "vanishing:1", "sleep", "600")
+    host.declare(services={**host.host.services, "vanishing": Service("container", name="vanishing", stop_s=1.0)})
+    host.enter()
+    daemon.cli("rmi", "--force", daemon.cli("inspect", "--format", "{{.Image}}", "vanishing"))
+    assert host.heal().differences == ()
+    assert daemon.status("vanishing") == "running"
+
+
+@fault("docker-container-removed")
 def test_a_container_that_was_removed_meanwhile_is_named_with_the_way_out(host: Bench, daemon: Daemon) -> None:
     host.enter()
     daemon.cli("rm", "voice")
@@ -236,6 +259,7 @@ def test_a_container_that_was_removed_meanwhile_is_named_with_the_way_out(host: 
     assert [item["path"] for item in healed.differences or ()] == ["/services/voice/id"]
 
 
+@fault("docker-port-taken")
 def test_a_taken_port_on_restore_is_named(host: Bench, daemon: Daemon) -> None:
     host.enter()
     health = host.host.services["primary"].health

@@ -9,6 +9,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from ansible_collections.tandem.campaign.tests.faults.matrix import BY_ID, SIGNALS, injected
 
 from .conftest import DemoHost
 
@@ -22,23 +23,7 @@ STAGES = {
     "unload": "qualified: every required gate passed",
     "restore": "| started omni",
 }
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-#: `make test` sends one signal a stage, so that each signal is sent at two stages or more; `make test-faults` sends all.
-CHOSEN = {
-    "snapshot": signal.SIGTERM,
-    "taking": signal.SIGKILL,
-    "load": signal.SIGTERM,
-    "functional": signal.SIGINT,
-    "capacity": signal.SIGKILL,
-    "unload": signal.SIGINT,
-    "restore": signal.SIGTERM,
-}
-CASES = [
-    (stage, number)
-    for stage in STAGES
-    for number in SIGNALS
-    if os.environ.get("TANDEM_FAULTS") == "all" or CHOSEN[stage] == number
-]
+CASES = [(stage, signal.Signals[name]) for stage in STAGES for name in SIGNALS if injected(BY_ID[f"{stage}-{name}"])]
 LEASE_S = 3
 #: The demo's services: omni may take 10 s to stop and a few to load; the engine's stop limit is 5 s.
 STOP_LIMITS_S = 30

@@ -74,21 +74,21 @@ def parent_of(pid: int) -> int | None:
     return None if fields is None else int(fields[1])
 
 
-def listens_on(pid: int, port: int) -> bool:
-    """Whether the process holds a TCP socket that listens on ``port``."""
-    inodes = set()
+def listening_ports(pid: int) -> frozenset[int]:
+    """TCP ports that the process listens on."""
+    ports = {}
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
             for line in (PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]:
                 cells = line.split()
-                if cells[3] == "0A" and int(cells[1].rsplit(":", 1)[1], 16) == port:
-                    inodes.add(f"socket:[{cells[9]}]")
+                if cells[3] == "0A":
+                    ports[f"socket:[{cells[9]}]"] = int(cells[1].rsplit(":", 1)[1], 16)
+    found = set()
     with contextlib.suppress(OSError):
         for descriptor in (PROC / str(pid) / "fd").iterdir():
             with contextlib.suppress(OSError):
-                if os.readlink(descriptor) in inodes:
-                    return True
-    return False
+                found.add(ports.get(os.readlink(descriptor)))
+    return frozenset(port for port in found if port is not None)
 
 
 def is_group_leader(pid: int) -> bool:

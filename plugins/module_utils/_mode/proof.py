@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from .._api.client import Client, Exchange
 from .._words.errors import CampaignError
@@ -20,6 +21,8 @@ from .worker_metrics import running_requests, served
 #: An engine may update its counter a little after it has answered.
 COUNTER_S = 2.0
 REQUEST_S = 60.0
+BURSTS = 2
+BURST_TOKENS = 16
 #: Somebody may ask the worker directly meanwhile; only a counter that rises each time speaks of the router.
 CLOSED_TRIES = 3
 CLOSED_S = 0.2
@@ -40,11 +43,26 @@ def prove_admitted(router: Router, worker_url: str) -> str:
             f"{worker_url} shows no request counter at /metrics, so it can't be proven that router {name} reaches it. "
             "Let the engine serve its metrics, or be content with less: admission.proof: model, or listed"
         )
-    # Another worker may be given a request first.
-    tries = 2 * len(workers) + 1
-    said = ""
-    for _try in range(tries):
-        exchange = _complete(router, model)
+    # One request first. Where another worker got it, as many at once as make each worker busy: an idle router may prefer one of them.
+    said: list[str] = []
+    for at_once in (1, *(2 * len(workers),) * BURSTS):
+        said = _answers(router, worker_url, model, at_once)
+        if model in said and (kind == "model" or _rises(worker_url, before or 0.0)):
+            return f"{model} answered" + ("" if kind == "model" else ", and the engine's own counter rose")
+    raise CampaignError(
+        f"router {name} was asked for {model!r}; {', '.join(map(repr, sorted(set(said))))} answered, but the backend {worker_url} "
+        "counted no request"
+    )
+
+
+def _answers(router: Router, worker_url: str, model: str, count: int) -> list[str]:
+    """The models that answered ``count`` requests sent at once. Raises :class:`CampaignError` at the first that is no answer."""
+    with ThreadPoolExecutor(max_workers=count) as pool:
+        exchanges = list(
+            pool.map(lambda _number: _complete(router, model, 1 if count == 1 else BURST_TOKENS), range(count))
+        )
+    name = router.asker.name
+    for exchange in exchanges:
         if exchange.status != 200:
             text = (
                 exchange.fault_text
@@ -53,12 +71,7 @@ def prove_admitted(router: Router, worker_url: str) -> str:
             raise CampaignError(
                 f"router {name} does not reach the backend {worker_url} with a request for {model!r}: {text}"
             )
-        said = str(json_object(exchange, name).get("model"))
-        if said == model and (kind == "model" or _rises(worker_url, before or 0.0)):
-            return f"{model} answered" + ("" if kind == "model" else ", and the engine's own counter rose")
-    raise CampaignError(
-        f"router {name} was asked {tries} times for {model!r}; {said!r} answered, but the backend {worker_url} counted no request"
-    )
+    return [str(json_object(exchange, name).get("model")) for exchange in exchanges]
 
 
 def prove_closed(router: Router, worker_url: str, model: str) -> str:
@@ -69,7 +82,7 @@ def prove_closed(router: Router, worker_url: str, model: str) -> str:
         return "by the router's listing; requests still run, so the worker's counter tells nothing"
     for _try in range(CLOSED_TRIES):
         before = served(worker_url) or 0.0
-        exchange = _complete(router, model)
+        exchange = _complete(router, model, 1)
         if exchange.status != 200:
             return f"a request for {model} is refused ({exchange.fault_text or f'HTTP {exchange.status}'})"
         time.sleep(CLOSED_S)
@@ -92,10 +105,15 @@ def served_model(router: Router, worker_url: str) -> str:
     return str(listing[0]["id"])
 
 
-def _complete(router: Router, model: str) -> Exchange:
-    """One token, by a prompt that no cache knows: neither the engine's nor a router's that sends like prompts to one worker."""
+def _complete(router: Router, model: str, max_tokens: int) -> Exchange:
+    """A short answer to a prompt that no cache knows: neither the engine's nor a router's that sends like prompts to one worker."""
     prompt = f"{secrets.token_hex(8)} Say ok."
-    body = {"model": model, "messages": [{"role": "user", "content": prompt}], "max_tokens": 1, "temperature": 0}
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": prompt}],
+        "max_tokens": max_tokens,
+        "temperature": 0,
+    }
     admission = router.asker.admission
     client = Client(admission.url, key_file=admission.data_key_file or admission.key_file)
     return client.post("/v1/chat/completions", json.dumps(body).encode(), timeout_s=REQUEST_S)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .._host.procfs import ProcessIdentity, command_line, identity_of, listens_on, parent_of, pids, stop
+from .._host.procfs import ProcessIdentity, command_line, identity_of, listening_ports, parent_of, pids, stop
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import Service
 from .service import Ended, ServiceState, is_healthy, read_env_file, wait_healthy
@@ -40,9 +40,10 @@ class ProcessService:
         found = {pid for pid in pids() if self._is_it(command_line(pid))}
         roots = [pid for pid in found if parent_of(pid) not in found]
         port = self._port()
-        if len(roots) > 1 and port is not None:
-            # A program that rewrites its title looks like its neighbours; the port tells them apart.
-            roots = [pid for pid in roots if listens_on(pid, port)]
+        if port is not None and (len(roots) > 1 or self.service.match):
+            # A program that rewrites its title looks like its neighbours; the port tells them apart. One that has none yet is starting.
+            held = {pid: listening_ports(pid) for pid in roots}
+            roots = [pid for pid in roots if port in held[pid]] or [pid for pid in roots if not held[pid]]
         if len(roots) > 1:
             raise RefusedError(
                 f"service {self.name}: {len(roots)} processes match its declaration (pids {sorted(roots)}); make match narrower"

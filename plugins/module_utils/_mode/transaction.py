@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .._engine.process import find_by_plan, stop_engine
 from .._words.errors import CampaignError
 from .devices import Devices
-from .journal import Journal, Record, read_journal
+from .journal import Journal, Kind, Record, read_journal
 from .observation import Observation, check_admissions, check_restorable, observe
 from .plan import Step, undo_order
 from .proof import prove_admitted, prove_closed, served_model
@@ -86,7 +87,7 @@ class Transaction:
         problems = problems or self._still_up(steps.values())
         if problems:
             raise CampaignError(f"not restored: {'; '.join(problems)}", problems=problems, done=done)
-        self.journal.append("note", "restored", done=done)
+        self._note_undo("note", "restored", done=done)
         return done
 
     def _do(self, step: Step) -> None:
@@ -113,10 +114,10 @@ class Transaction:
 
     def _readmit(self, step: Step) -> str | None:
         router, url = router_of(self.host, step.service), str(step.worker_url)
-        self.journal.append("intent", f"undo:{step.name}")
+        self._note_undo("intent", f"undo:{step.name}")
         changed = router.readmit(url)
         proof = prove_admitted(router, url)
-        self.journal.append("result", f"undo:{step.name}", changed=changed, proof=proof)
+        self._note_undo("result", f"undo:{step.name}", changed=changed, proof=proof)
         return f"{step.service} admits {step.worker} again: {proof}" if changed else None
 
     def _start(self, step: Step) -> str | None:
@@ -134,14 +135,21 @@ class Transaction:
                 "Stop that, then run restore.yml again",
                 service=step.service,
             )
-        self.journal.append("intent", f"undo:{step.name}")
+        self._note_undo("intent", f"undo:{step.name}")
         try:
             hand.start(step.prior)
         except CampaignError as exc:
-            self.journal.append("result", f"undo:{step.name}", changed=False, failed=str(exc))
+            self._note_undo("result", f"undo:{step.name}", changed=False, failed=str(exc))
             raise
-        self.journal.append("result", f"undo:{step.name}", changed=True)
+        self._note_undo("result", f"undo:{step.name}", changed=True)
         return f"started {step.service}"
+
+    def _note_undo(self, record_kind: Kind, record_step: str, **data: Any) -> None:
+        """An undo looks before it acts, so it doesn't depend on its own records: a full disk doesn't keep the services down."""
+        try:
+            self.journal.append(record_kind, record_step, **data)
+        except CampaignError as exc:
+            self.tell(f"{record_step} is not in the journal: {exc}")
 
     def _becomes_healthy(self, name: str) -> bool:
         """Of a service that runs already."""
@@ -173,7 +181,7 @@ class Transaction:
         }.items():
             for process in find_by_plan(sha256):
                 outcome = stop_engine(process, stop_s)
-                self.journal.append("note", "engine-stopped", plan_sha256=sha256, outcome=outcome, pid=process.pid)
+                self._note_undo("note", "engine-stopped", plan_sha256=sha256, outcome=outcome, pid=process.pid)
                 done.append(f"unloaded the engine (pid {process.pid}, {outcome})")
                 self.tell(done[-1])
         return done

@@ -123,8 +123,9 @@ def _process(service: Service, running: dict[int, list[str]]) -> dict[str, Any]:
     if service.match:
         pattern = re.compile(service.match)
         pids = [pid for pid, arguments in running.items() if pattern.search(" ".join(arguments))]
-        if len(pids) > 1 and service.health and service.health.url:
-            pids = [pid for pid in pids if urlsplit(service.health.url).port in ports_of(pid)]
+        if service.health and service.health.url:
+            port, held = urlsplit(service.health.url).port, {pid: ports_of(pid) for pid in pids}
+            pids = [pid for pid in pids if port in held[pid]] or [pid for pid in pids if not held[pid]]
     else:
         wanted = list(service.argv)
         pids = [pid for pid, arguments in running.items() if arguments[-len(wanted) :] == wanted]
