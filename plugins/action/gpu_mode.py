@@ -1,57 +1,48 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts the keeper on the host and shows what the mode transaction does."""
+"""Takes a host's GPU roles and gives them back, by the keeper's program on the host."""
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
-from ..plugin_utils.long_action import LongAction
-from ..plugin_utils.programs import keeper_path, keeper_program
+from ..plugin_utils.host_program import HostProgramAction
 
-#: The same default as ``_host.probe.default_state_dir``, asked of the host's own shell.
-DEFAULT_STATE_DIR = 'if [ "$(id -u)" = 0 ]; then d=/var/lib/tandem-campaign; else d="${XDG_STATE_HOME:-$HOME/.local/state}/tandem-campaign"; fi'
+SPEC: dict[str, dict[str, Any]] = {
+    "state": {"type": "str", "choices": ["exclusive", "restored", "observed"], "required": True},
+    "host": {"type": "dict"},
+    "state_dir": {"type": "str", "default": ""},
+    "campaign": {"type": "str"},
+    "identity": {"type": "dict"},
+    "reason": {"type": "str", "default": "end of the campaign"},
+    "takeover": {"type": "bool", "default": False},
+    "timeline": {"type": "str"},
+}
+REQUIRED_IF = [("state", "exclusive", ("host", "campaign", "identity")), ("state", "observed", ("host",))]
 NOTHING_TO_RESTORE = {"changed": False, "steps": [], "folder": None, "differences": None}
 
 
-class ActionModule(LongAction):
-    """Runs the module of the same name."""
+class ActionModule(HostProgramAction):
+    """See the module file of the same name for the options."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
-        arguments = {key: value for key, value in self._task.args.items() if key != "timeline"}
-        state_dir, reserved = self._look(str(arguments.get("state_dir") or ""))
-        arguments["state_dir"] = state_dir
-        if arguments.get("state") == "restored" and not reserved:
+        _checked, options = self.validate_argument_spec(argument_spec=SPEC, required_if=REQUIRED_IF)
+        state_dir, reserved, present = self.look(options["state_dir"])
+        state, checking = options["state"], self._task.check_mode
+        if state == "restored" and not reserved:
             return dict(NOTHING_TO_RESTORE)
+        if state == "restored" and checking:
+            return {**NOTHING_TO_RESTORE, "changed": True, "steps": ["give the host back"]}
+        # A check and a look leave nothing on the host.
+        keep = not checking and state != "observed"
+        request = {name: options[name] for name in ("host", "campaign", "identity", "reason", "takeover")}
+        request["state"] = "plan" if checking and state == "exclusive" else state
         try:
-            arguments["keeper"] = self._put_keeper(state_dir)
+            result = self.call_program(request, task_vars or {}, state_dir=state_dir, present=present, keep=keep)
         except OSError as exc:
             return {"failed": True, "msg": str(exc)}
-        label = str((task_vars or {}).get("inventory_hostname", ""))
-        return self.run_long("gpu_mode", arguments, task_vars or {}, state_dir=state_dir, label=label)
-
-    def _look(self, state_dir: str) -> tuple[str, bool]:
-        """The state folder, and whether a reservation lies in it: one command, so that restoring a restored host costs no module."""
-        named = f"d={shlex.quote(state_dir)}" if state_dir else DEFAULT_STATE_DIR
-        answer = self._low_level_execute_command(
-            f'{named}; echo "$d"; test -d "$d/reservation" && echo reserved || true', sudoable=True
-        )
-        lines = str(answer.get("stdout", "")).split("\n")
-        return lines[0], "reserved" in lines
-
-    def _put_keeper(self, state_dir: str) -> str:
-        """Where the program lies now. In check mode, and for a look, that is the task's own temporary folder."""
-        if self._task.check_mode or self._task.args.get("state") == "observed":
-            path: str = self._connection._shell.join_path(self._make_tmp_path(), "keeper.pyz")
-            self._transfer_data(path, keeper_program())
-            self._fixup_perms2((self._connection._shell.tmpdir, path))
-            return path
-        path = keeper_path(state_dir)
-        self.put_program("keeper.pyz", keeper_program, path)
-        # The name for people: `python3 <state dir>/keeper.pyz restore`.
-        link = f"ln -sfn {shlex.quote(path)} {shlex.quote(state_dir)}/keeper.pyz"
-        self._low_level_execute_command(link, sudoable=True)
-        return path
+        if state == "exclusive" and not result.get("failed"):
+            result["diff"] = {"before": "", "after": "\n".join(result["steps"]) + "\n"}
+        return result

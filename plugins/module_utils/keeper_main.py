@@ -34,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
         prog="keeper.pyz", description="Holds a reserved host for a campaign and gives it back."
     )
     parser.add_argument("command", choices=("watch", "restore", "status", "call"))
-    parser.add_argument("--state-dir", type=Path, default=Path(sys.argv[0]).resolve().parent)
+    # Called by the name for people, it lies in the state folder itself; by its own name, in programs/ below it.
+    here = Path(sys.argv[0]).absolute().parent
+    parser.add_argument("--state-dir", type=Path, default=here.parent if here.name == "programs" else here)
     parser.add_argument(
         "--trust-edited", action="store_true", help="restore from a reservation.json that was changed by hand"
     )
@@ -45,8 +47,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _watch(state_dir: Path) -> int:
-    """Reads ``{campaign, host, identity}`` from standard input, reserves, and stays until the host is given back."""
-    request = json.load(sys.stdin)
+    """Reads ``{campaign, host, identity}`` from standard input, reserves, and stays until the host is given back.
+
+    Without a request it ends: whoever started it has found that the host can't be taken.
+    """
+    text = sys.stdin.read()
+    if not text:
+        return 0
+    request = json.loads(text)
     host = from_document(HostDeclaration, request["host"])
     since = utc(time.time())
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ Answer = dict[str, Any]
 
 
 def call(state_dir: Path) -> int:
-    """Reads the request from standard input; prints ``{"tell": text}`` lines, then ``{"result": …}`` or ``{"error": …}``."""
+    """Reads the request from standard input; prints progress lines, then ``{"result": …}`` or ``{"error": …}``."""
     request = json.loads(sys.stdin.read())
     acts: dict[str, Callable[[Path, Answer], Answer]] = {
         "plan": _planned,
@@ -47,8 +48,9 @@ def call(state_dir: Path) -> int:
     return 0
 
 
-def _tell(text: str) -> None:
-    say(json.dumps({"tell": text}))
+def _teller(stage: str) -> Callable[[str], None]:
+    """Progress lines as long modules write them."""
+    return lambda text: say(json.dumps({"t": time.time(), "stage": stage, "text": text}))
 
 
 def _planned(_state_dir: Path, request: Answer) -> Answer:
@@ -61,13 +63,13 @@ def _exclusive(state_dir: Path, request: Answer) -> Answer:
     host = from_document(HostDeclaration, request["host"])
     identity = from_document(Identity, request["identity"])
     wanted = Request(request["campaign"], host, identity, sys.argv[0], request["takeover"])
-    steps, folder = enter(state_dir, wanted, READER, _tell)
+    steps, folder = enter(state_dir, wanted, READER, _teller("mode"))
     return {"changed": True, "steps": steps, "folder": str(folder)}
 
 
 def _restored(state_dir: Path, request: Answer) -> Answer:
     """Gives the host back."""
-    healed = heal(state_dir, request["reason"], READER, _tell)
+    healed = heal(state_dir, request["reason"], READER, _teller("restore"))
     wait_released(healed)
     return {
         "changed": healed.changed,

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes a host's GPU roles for a campaign and gives them back."""
+"""Documentation of the action plugin of the same name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ description:
   - V(restored) undoes what the journal says was done, follows the state before and not the mode's list, and compares the two states. What
     can't be given back is named, and all that doesn't depend on it is given back nevertheless.
   - V(observed) only looks.
+  - No module is packed and sent. The keeper's program does all of this on the host with the standard library of its Python, once it lies there;
+    the same program gives the host back by hand.
 author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes
-  - tandem.campaign.host
 attributes:
   check_mode:
     support: full
@@ -58,10 +59,9 @@ options:
       - Without it such a host is refused. A reservation that a living keeper holds is never taken.
     type: bool
     default: false
-  keeper:
-    description: The keeper program on the host, which does all of this; set by the action plugin.
-    type: path
-    required: true
+  timeline:
+    description: The packet's timeline on the controller, which is given each step.
+    type: str
 """
 
 EXAMPLES = r"""
@@ -109,59 +109,3 @@ reservation:
   returned: when O(state=observed)
   type: dict
 """
-
-from pathlib import Path
-from typing import Any
-
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._evidence.progress import Progress
-from ..module_utils._host.probe import default_state_dir
-from ..module_utils._mode.program import call_program
-from ..module_utils._words.errors import CampaignError
-
-
-def change_mode(module: AnsibleModule) -> dict[str, Any]:
-    """Takes the host, gives it back or looks; in check mode it says what that would do."""
-    params = module.params
-    state_dir = params["state_dir"] or default_state_dir()
-    state = params["state"]
-    if module.check_mode and state == "restored":
-        held = (Path(state_dir) / "reservation").is_dir()
-        return {"changed": held, "steps": ["give the host back"] if held else [], "folder": None, "differences": None}
-    asked = "plan" if module.check_mode and state == "exclusive" else state
-    request = {name: params[name] for name in ("host", "campaign", "identity", "reason", "takeover")}
-    progress = Progress(params["progress"])
-    stage = "restore" if state == "restored" else "mode"
-    result = call_program(
-        params["keeper"], state_dir, {**request, "state": asked}, lambda text: progress.tell(stage, text)
-    )
-    if state == "exclusive":
-        result["diff"] = {"before": "", "after": "\n".join(result["steps"]) + "\n"}
-    return result
-
-
-def main() -> None:
-    module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["exclusive", "restored", "observed"], "required": True},
-            "host": {"type": "dict"},
-            "state_dir": {"type": "str", "default": ""},
-            "campaign": {"type": "str"},
-            "identity": {"type": "dict"},
-            "reason": {"type": "str", "default": "end of the campaign"},
-            "takeover": {"type": "bool", "default": False},
-            "keeper": {"type": "path", "required": True},
-            "progress": {"type": "path"},
-        },
-        required_if=[("state", "exclusive", ("host", "campaign", "identity")), ("state", "observed", ("host",))],
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**change_mode(module))
-    except CampaignError as exc:
-        module.fail_json(**exc.as_result())
-
-
-if __name__ == "__main__":
-    main()

@@ -75,8 +75,8 @@ class LongAction(ActionBase):
             for text in lines:
                 if text.strip() and text != GONE:
                     line += 1
-                    process = self._show(label, text) or process
-            document = _document(result)
+                    process = self.show(label, as_document(text)) or process
+            document = as_document(result)
             # While it runs the file holds Ansible's own note, with `started`; at the end it holds the module's result.
             if document and "started" not in document:
                 return _plain_result(document)
@@ -88,9 +88,8 @@ class LongAction(ActionBase):
             time.sleep(POLL_S[min(poll, len(POLL_S) - 1)])
             poll += 1
 
-    def _show(self, label: str, line: str) -> int | None:
+    def show(self, label: str, event: dict[str, Any]) -> int | None:
         """Prints an event; returns the process id where it brings one."""
-        event = _document(line)
         if event.get("text"):
             self._display.display(f"  {plain(label, 80)} | {plain(str(event['text']), 200)}")
             self.note(event)
@@ -130,7 +129,8 @@ class LongAction(ActionBase):
         return bool(self._low_level_execute_command(f"test -s {shlex.quote(path)}", sudoable=True).get("rc") == 0)
 
 
-def _document(text: str) -> dict[str, Any]:
+def as_document(text: str) -> dict[str, Any]:
+    """A line's JSON object; empty where it is none."""
     try:
         document = json.loads(text)
     except ValueError:

@@ -5,29 +5,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .._evidence.record import artifact
 from .._evidence.store import write_json
-from .._words.documents import canonical_json, to_document
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import HostDeclaration
 from .._words.identity import Identity
 from .heal import OpenJournal, StateReader, heal
 from .journal import Journal
+from .keeper_start import WaitingKeeper
 from .lock import describe_stale, lock_holder, lock_is_held, operation
 from .observation import check_restorable, observe
 from .reservation import Reservation, read_reservation
 from .transaction import Tell, Transaction
-
-#: The keeper's environment: nothing of a campaign's own is handed on.
-KEEPER_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 
 
 @dataclass(frozen=True)
@@ -61,12 +53,13 @@ def enter(
     """(steps done, the reservation's folder). After a failure the host is given back and the failure raised."""
     if request.takeover:
         _resolve_stale(state_dir, request, reader, tell)
-    # Looked at before anything is reserved, so that a plain mistake leaves no trace.
-    check_restorable(request.host, observe(request.host))
     state_dir.mkdir(parents=True, exist_ok=True)
     # Logs of engines and services' declarations lie in here: nobody else's business on a shared machine.
     state_dir.chmod(0o700)
-    stale = start_keeper(state_dir, request)
+    # It loads while the host is looked at, and reserves nothing before it is told to: a plain mistake leaves no trace.
+    with WaitingKeeper(state_dir, request.keeper) as keeper:
+        check_restorable(request.host, observe(request.host))
+        stale = keeper.reserve(request.campaign, request.host, request.identity)
     reservation = read_reservation(state_dir)
     if reservation is None:
         raise CampaignError(f"the keeper gave the reservation up at once; see {state_dir}/keeper.log")
@@ -116,36 +109,3 @@ def _resolve_stale(state_dir: Path, request: Request, reader: StateReader, tell:
             f"the stale reservation of campaign {left.campaign!r} was resolved, but the host differs from the state before "
             f"in {len(healed.differences)} places; see {healed.folder}/state-diff.json"
         )
-
-
-def start_keeper(state_dir: Path, request: Request) -> dict[str, Any]:
-    """Starts the keeper detached and waits until it holds the reservation; returns the holder of a stale lock, if it found one.
-
-    Raises :class:`RefusedError` with its reason.
-    """
-    environment = {name: os.environ[name] for name in KEEPER_ENVIRONMENT if name in os.environ}
-    with (state_dir / "keeper.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, request.keeper, "watch", "--state-dir", str(state_dir)],
-            cwd="/", env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
-        )  # fmt: skip
-    document = {
-        "campaign": request.campaign,
-        "host": to_document(request.host),
-        "identity": to_document(request.identity),
-    }
-    if process.stdin is None or process.stdout is None:
-        raise CampaignError("the keeper has no pipes")
-    with process.stdin, process.stdout:
-        process.stdin.write(canonical_json(document).encode())
-        process.stdin.close()
-        line = process.stdout.readline()
-    try:
-        answer = json.loads(line)
-    except ValueError as exc:
-        raise CampaignError(f"the keeper did not start; see {state_dir}/keeper.log") from exc
-    if "refused" in answer:
-        # Until it is gone its lock looks like that of somebody who has the host.
-        process.wait(10)
-        raise RefusedError(answer["refused"])
-    return dict(answer.get("stale") or {})

@@ -18,6 +18,7 @@ from .._evidence.store import read_json, write_json
 from .._words.errors import CampaignError
 from .._words.host import HostDeclaration
 from .journal import Journal
+from .keeper_socket import ask_keeper
 from .lock import lock_is_held, operation
 from .reservation import Reservation, read_reservation, resolve
 from .transaction import Tell, Transaction
@@ -100,8 +101,12 @@ def _summarise(reservation: Reservation, reader: StateReader, now: dict[str, Any
 def wait_released(healed: Healed, limit_s: float = 10.0) -> None:
     """Waits for the keeper to see that the host is given back and to let go of the lock, so that the next campaign can begin."""
     deadline = time.monotonic() + limit_s
+    if healed.folder is not None:
+        # A question wakes it; it would look by itself a little later.
+        with contextlib.suppress(CampaignError):
+            ask_keeper(healed.folder.parent.parent, {"op": "status"}, timeout_s=1.0)
     while healed.lock_path and lock_is_held(healed.lock_path) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 def _compare(reservation: Reservation, reader: StateReader) -> tuple[dict[str, Any], ...] | None:

@@ -18,7 +18,8 @@ from .._host.procfs import ProcessIdentity
 from .._words.errors import CampaignError
 from .._words.host import Health, Service
 
-HEALTH_POLL_S = 0.1
+#: Seconds between looks at a service that is starting: a fiftieth of how long it has taken, within these bounds.
+HEALTH_POLL_S = (0.02, 0.5)
 #: How long a service that declares no health has to stay up after its start before it counts as started.
 SETTLE_S = 5.0
 
@@ -89,10 +90,16 @@ def wait_healthy(
             raise CampaignError(f"service {name} {down.how} {after:.1f} s after its start{log}", service=name)
         if is_healthy(health) if health else container_health():
             return
-        time.sleep(HEALTH_POLL_S)
+        time.sleep(poll_s(start))
     if health or container_health() is not None:
         wanted = (health.url or " ".join(health.command)) if health else "its own health check"
         raise CampaignError(f"service {name} is not healthy {limit:g} s after its start ({wanted})", service=name)
+
+
+def poll_s(start: float) -> float:
+    """How long to wait for the next look at what began at ``start`` (monotonic)."""
+    shortest, longest = HEALTH_POLL_S
+    return min(longest, max(shortest, (time.monotonic() - start) / 50))
 
 
 def is_healthy(health: Health) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import Health, Service
-from .service import HEALTH_POLL_S, ServiceState, is_healthy
+from .service import ServiceState, is_healthy, poll_s
 
 
 class CommandService:
@@ -48,26 +48,26 @@ class CommandService:
         if not is_healthy(self.health):
             return "gone"
         self._run("stop", self.service.stop, self.service.stop_s)
-        deadline = time.monotonic() + self.service.stop_s
+        begun = time.monotonic()
         while is_healthy(self.health):
-            if time.monotonic() > deadline:
+            if time.monotonic() - begun > self.service.stop_s:
                 raise CampaignError(
                     f"service {self.name} still answers {self.service.stop_s:g} s after its stop command ended",
                     service=self.name,
                 )
-            time.sleep(HEALTH_POLL_S)
+            time.sleep(poll_s(begun))
         return "terminated"
 
     def start(self, prior: Mapping[str, Any]) -> None:
         self._run("start", self.service.start, self.health.start_s)
-        deadline = time.monotonic() + self.health.start_s
+        begun = time.monotonic()
         while not is_healthy(self.health):
-            if time.monotonic() > deadline:
+            if time.monotonic() - begun > self.health.start_s:
                 raise CampaignError(
                     f"service {self.name} is not healthy {self.health.start_s:g} s after its start command ended",
                     service=self.name,
                 )
-            time.sleep(HEALTH_POLL_S)
+            time.sleep(poll_s(begun))
 
     def put_back(self, prior: Mapping[str, Any]) -> bool:
         return False

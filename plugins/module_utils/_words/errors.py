@@ -49,14 +49,3 @@ class EvidenceError(CampaignError):
     """Evidence is missing, damaged or inconsistent."""
 
     kind = "evidence"
-
-
-class ToldError(CampaignError):
-    """An error of another process of ours, as it told it: ``as_result()`` is its own."""
-
-    def __init__(self, result: dict[str, Any]) -> None:
-        super().__init__(str(result["msg"]))
-        self.result = result
-
-    def as_result(self) -> dict[str, Any]:
-        return self.result

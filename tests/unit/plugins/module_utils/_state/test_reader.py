@@ -47,8 +47,10 @@ def test_everything_else_is_one(after: dict[str, Any], path: str) -> None:
 def test_an_engine_is_known_by_its_host_s_state_folder(tmp_path: Path, started_in: str, engines: int) -> None:
     program = tmp_path / started_in / "programs" / "llama_cpp_server-0.py"
     program.parent.mkdir(parents=True)
-    program.write_text("import time; time.sleep(60)")
     host = HostDeclaration({"a": Role(kind="cpu")}, {}, {}, Cache(path="/c"), str(tmp_path / "mine"), "/l", 60.0, 1)
-    with subprocess.Popen([sys.executable, str(program)]) as process:
+    program.write_text("import time; print('up', flush=True); time.sleep(60)")
+    with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
         assert read_state(host)["engines"] == engines
         process.kill()
