@@ -1,15 +1,14 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``keeper.pyz call`` does: gpu_mode's states, asked for in one JSON line, told of and answered in JSON lines.
+"""What ``keeper.pyz call`` does: gpu_mode's states, asked for in one JSON document, told of and answered in JSON lines.
 
-The module that asks stays small this way, and whoever gives a host back runs the same program.
+Whoever gives a host back runs the same program.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,35 +16,33 @@ from typing import Any
 
 from ._evidence.say import say
 from ._mode.enter import Request, enter, planned_steps
-from ._mode.heal import StateReader, heal, wait_released
+from ._mode.heal import heal, wait_released
+from ._mode.keeper_start import WaitingKeeper
 from ._mode.lock import lock_is_held
 from ._mode.reservation import read_reservation
 from ._state.final import final_state
-from ._state.reader import diff_states, read_state, unread
+from ._state.reader import read_state, unread
 from ._words.documents import from_document
 from ._words.errors import CampaignError
 from ._words.host import HostDeclaration
 from ._words.identity import Identity
+from .state_main import READER
 
-READER = StateReader(read_state, unread, diff_states, final_state)
 Answer = dict[str, Any]
 
 
-def call(state_dir: Path) -> int:
-    """Reads the request from standard input; prints progress lines, then ``{"result": …}`` or ``{"error": …}``."""
-    request = json.loads(sys.stdin.read())
-    acts: dict[str, Callable[[Path, Answer], Answer]] = {
-        "plan": _planned,
-        "exclusive": _exclusive,
-        "restored": _restored,
-        "observed": _observed,
+def answer(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -> Answer:
+    """``{"result": …}`` or ``{"error": …}``; progress lines are printed meanwhile. ``keeper``: for ``exclusive``."""
+    acts: dict[str, Callable[[], Answer]] = {
+        "plan": lambda: _planned(request),
+        "exclusive": lambda: _exclusive(state_dir, request, keeper),
+        "restored": lambda: _restored(state_dir, request),
+        "observed": lambda: _observed(state_dir, request),
     }
     try:
-        answer = {"result": acts[request["state"]](state_dir, request)}
+        return {"result": acts[request["state"]]()}
     except CampaignError as exc:
-        answer = {"error": exc.as_result()}
-    say(json.dumps(answer))
-    return 0
+        return {"error": exc.as_result()}
 
 
 def _teller(stage: str) -> Callable[[str], None]:
@@ -53,16 +50,18 @@ def _teller(stage: str) -> Callable[[str], None]:
     return lambda text: say(json.dumps({"t": time.time(), "stage": stage, "text": text}))
 
 
-def _planned(_state_dir: Path, request: Answer) -> Answer:
+def _planned(request: Answer) -> Answer:
     """What ``exclusive`` would do."""
     return {"changed": True, "steps": planned_steps(from_document(HostDeclaration, request["host"])), "folder": None}
 
 
-def _exclusive(state_dir: Path, request: Answer) -> Answer:
+def _exclusive(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -> Answer:
     """Takes the host."""
+    if keeper is None:
+        raise CampaignError("a host is taken by a keeper, and none was started")
     host = from_document(HostDeclaration, request["host"])
     identity = from_document(Identity, request["identity"])
-    wanted = Request(request["campaign"], host, identity, sys.argv[0], request["takeover"])
+    wanted = Request(request["campaign"], host, identity, keeper, request["takeover"])
     steps, folder = enter(state_dir, wanted, READER, _teller("mode"))
     return {"changed": True, "steps": steps, "folder": str(folder)}
 

@@ -14,35 +14,47 @@ from pathlib import Path
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
 KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_mode", "_state")
 LAUNCHERS = {"llama_cpp": "_engine/llama_cpp_server.py"}
-ENTRY = b"import sys\n\nfrom tandem_campaign.keeper_main import main\n\nsys.exit(main())\n"
+#: Plain HTTP on loopback is all it speaks; http.client would spend 15 ms of each start on TLS.
+ENTRY = b"""import sys
+
+sys.modules["ssl"] = None
+
+from tandem_campaign.keeper_main import main
+
+sys.exit(main())
+"""
 #: A fixed time, so that the same sources give the same bytes.
 EPOCH = (2026, 1, 1, 0, 0, 0)
 
 
 @cache
-def keeper_program() -> bytes:
-    """``keeper.pyz``: module_utils as the package ``tandem_campaign``; runs on the standard library of Python 3.10 or newer."""
+def keeper_sources() -> dict[str, bytes]:
+    """Archive name -> content: module_utils as the package ``tandem_campaign``, and what runs it."""
     # A zip file has no folders of its own, so each package needs its __init__.
     packages = ("tandem_campaign", *(f"tandem_campaign/{folder}" for folder in KEEPER_FOLDERS))
     files = {"__main__.py": ENTRY, **{f"{package}/__init__.py": b"" for package in packages}}
-    for path in [
-        MODULE_UTILS / "keeper_main.py",
-        MODULE_UTILS / "mode_main.py",
+    paths = [
+        *MODULE_UTILS.glob("*_main.py"),
         *(file for folder in KEEPER_FOLDERS for file in (MODULE_UTILS / folder).glob("*.py")),
-    ]:
-        files[f"tandem_campaign/{path.relative_to(MODULE_UTILS)}"] = path.read_bytes()
+    ]
+    return files | {f"tandem_campaign/{path.relative_to(MODULE_UTILS)}": path.read_bytes() for path in paths}
+
+
+def keeper_program() -> bytes:
+    """``keeper.pyz``, which runs on the standard library of Python 3.10 or newer. The same sources give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
+        for name, content in sorted(keeper_sources().items()):
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, files[name])
+            archive.writestr(entry, content)
     return b"#!/usr/bin/env python3\n" + buffer.getvalue()
 
 
 def keeper_path(state_dir: str) -> str:
     """This version's keeper, unpacked, so that Python keeps its bytecode: 100 ms less a start. ``<path>.pyz`` is the same as one file."""
-    return f"{state_dir}/programs/keeper-{_mark(keeper_program())}"
+    sources = b"".join(name.encode() + content for name, content in sorted(keeper_sources().items()))
+    return f"{state_dir}/programs/keeper-{_mark(sources)}"
 
 
 def launcher_program(kind: str) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import stop
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.enter import Request, enter
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.heal import Healed, heal, wait_released
+from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_start import WaitingKeeper
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.service import ServiceHand
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.services import service_hand
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import (
@@ -21,7 +22,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.host import
     Role,
     Service,
 )
-from ansible_collections.tandem.campaign.plugins.module_utils.mode_main import READER
+from ansible_collections.tandem.campaign.plugins.module_utils.state_main import READER
 from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import keeper_program
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
@@ -83,7 +84,7 @@ class Bench:
         return {name: self.hand(name).observe().running for name in self.host.services}
 
     def enter(self, campaign: str = "c", *, takeover: bool = False) -> list[str]:
-        request = Request(campaign, self.host, IDENTITY, str(self.keeper), takeover)
+        request = Request(campaign, self.host, IDENTITY, WaitingKeeper(self.state_dir, str(self.keeper)), takeover)
         return enter(self.state_dir, request, READER, self.told.append)[0]
 
     def heal(self) -> Healed:

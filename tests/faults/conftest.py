@@ -17,7 +17,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._mode.lock import 
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.router import Router
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.routers import router_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import to_document
-from ansible_collections.tandem.campaign.plugins.module_utils.mode_main import READER
+from ansible_collections.tandem.campaign.plugins.module_utils.state_main import READER
 from ansible_collections.tandem.campaign.tests.fakes.bench import Bench, free_port
 
 from . import matrix

@@ -17,10 +17,11 @@ from typing import Any
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.enter import Request, enter
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.heal import StateReader, heal
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.journal import Journal, Kind
+from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_start import WaitingKeeper
 from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import from_document
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import HostDeclaration
-from ansible_collections.tandem.campaign.plugins.module_utils.mode_main import READER
+from ansible_collections.tandem.campaign.plugins.module_utils.state_main import READER
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
 PAGE = 4096
@@ -77,7 +78,7 @@ def main() -> int:
     try:
         if job["act"] == "enter":
             host = from_document(HostDeclaration, job["host"])
-            request = Request(job["campaign"], host, identity(), job["keeper"])
+            request = Request(job["campaign"], host, identity(), WaitingKeeper(state_dir, job["keeper"]))
             enter(state_dir, request, reader_that(job), told.append, opener)
         else:
             heal(state_dir, "driver", READER, told.append, open_journal=opener)

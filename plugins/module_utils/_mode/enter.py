@@ -24,7 +24,7 @@ from .transaction import Tell, Transaction
 
 @dataclass(frozen=True)
 class Request:
-    """Who wants the host, as it is declared, and the keeper program to start.
+    """Who wants the host, as it is declared, and the keeper that waits to hold it.
 
     ``takeover``: a reservation that nobody holds any more is resolved first; without it such a host is refused.
     """
@@ -32,7 +32,7 @@ class Request:
     campaign: str
     host: HostDeclaration
     identity: Identity
-    keeper: str
+    keeper: WaitingKeeper
     takeover: bool = False
 
 
@@ -50,14 +50,13 @@ def planned_steps(host: HostDeclaration) -> list[str]:
 def enter(
     state_dir: Path, request: Request, reader: StateReader, tell: Tell, open_journal: OpenJournal = Journal
 ) -> tuple[list[str], Path]:
-    """(steps done, the reservation's folder). After a failure the host is given back and the failure raised."""
-    if request.takeover:
-        _resolve_stale(state_dir, request, reader, tell)
-    state_dir.mkdir(parents=True, exist_ok=True)
-    # Logs of engines and services' declarations lie in here: nobody else's business on a shared machine.
-    state_dir.chmod(0o700)
-    # It loads while the host is looked at, and reserves nothing before it is told to: a plain mistake leaves no trace.
-    with WaitingKeeper(state_dir, request.keeper) as keeper:
+    """(steps done, the reservation's folder). After a failure the host is given back and the failure raised.
+
+    The keeper has reserved nothing before it is told to, so that a plain mistake leaves no trace.
+    """
+    with request.keeper as keeper:
+        if request.takeover:
+            _resolve_stale(state_dir, request, reader, tell)
         check_restorable(request.host, observe(request.host))
         stale = keeper.reserve(request.campaign, request.host, request.identity)
     reservation = read_reservation(state_dir)

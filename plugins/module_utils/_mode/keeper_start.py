@@ -28,6 +28,9 @@ class WaitingKeeper:
 
     def __init__(self, state_dir: Path, program: str) -> None:
         self.state_dir = state_dir
+        state_dir.mkdir(parents=True, exist_ok=True)
+        # Logs of engines and services' declarations lie in here: nobody else's business on a shared machine.
+        state_dir.chmod(0o700)
         environment = {name: os.environ[name] for name in KEEPER_ENVIRONMENT if name in os.environ}
         with (state_dir / "keeper.log").open("ab") as log:
             self.process = subprocess.Popen(

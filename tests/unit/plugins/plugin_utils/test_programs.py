@@ -6,12 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import keeper_path, keeper_program, launchers
+from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import (
+    keeper_path,
+    keeper_program,
+    keeper_sources,
+    launchers,
+)
 
 
 def test_it_is_reproducible() -> None:
     first = keeper_program()
-    keeper_program.cache_clear()
+    keeper_sources.cache_clear()
     assert keeper_program() == first
 
 
