@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults docs
+.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults bench-mode docs
 help:
 	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
 	@echo "make test   everything that CI checks"
@@ -71,6 +71,13 @@ test-docker: test-hosts
 
 test-faults: test-hosts
 	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/faults tests/integration/test_docker_mode.py tests/integration/test_interrupts.py
+
+# Against the raw Docker API and a play of community.docker tasks, whose collections are installed for it.
+.bench/venv/.ready: | system
+	@$(or $(PYTHON),python3) -m venv .bench/venv && .bench/venv/bin/python $(PIP) install ansible==12.3.0 docker==7.2.0 requests && touch $@
+
+bench-mode: test-hosts .bench/venv/.ready
+	@PYTHONPATH=collections $(VENV)/bin/python benchmarks/mode.py
 
 docs: setup-test
 	@mkdir -p build/docs && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/collections antsibull-docs collection --use-current --squash-hierarchy --dest-dir build/docs tandem.campaign

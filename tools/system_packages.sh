@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine, a static busybox, systemd and iptables. Installs them as root on Debian or Ubuntu, otherwise prints the line.
+# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine, a static busybox, systemd and iptables.
+# Installs them as root on Debian or Ubuntu, otherwise prints the line.
 set -euo pipefail
 missing=()
 found=""
@@ -22,6 +23,8 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "== installing ${missing[*]}"
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+elif [ "${1:-}" = test ] && [ -n "$found" ] && command -v git >/dev/null; then
+    echo "Tests in a Docker Engine are left out; they need root and: sudo apt-get install ${missing[*]}" >&2
 else
     echo "This needs packages that are not there. Install them, then run make again:" >&2
     echo "    sudo apt-get install ${missing[*]}" >&2

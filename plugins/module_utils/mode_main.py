@@ -94,6 +94,6 @@ def _observed(state_dir: Path, request: Answer) -> Answer:
         "steps": [],
         "folder": str(held.folder) if held else None,
         "observed": state,
-        "final": final_state(host, None, state, [*left, *unread(state)]),
+        "final": final_state(host, None, state, [*left, *unread(state)], held.campaign if held else None),
         "reservation": reservation,
     }

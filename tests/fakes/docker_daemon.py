@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._host.docker import Docker
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import identity_of, stop
 
@@ -181,6 +182,8 @@ class Daemon:
 @contextlib.contextmanager
 def private_daemon(programs: Path | None = None) -> Iterator[Daemon]:
     """``programs`` goes first on its PATH. Started, with its image; gone with all it has made at the end."""
+    if os.geteuid() != 0:
+        pytest.skip("a Docker Engine of the tests' own needs root")
     # A socket's path may not be long, so it isn't put below pytest's own folders.
     folder = Path(tempfile.mkdtemp(prefix="tandem-docker-", dir="/tmp"))
     daemon = Daemon(folder, programs)

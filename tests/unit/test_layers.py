@@ -13,12 +13,12 @@ WORDS, RULES, HANDS, SHELLS = range(4)
 
 #: Rules among folders that also hold hands: pure functions, no outside thing.
 RULE_FILES = {
-    "_host/rules", "_engine/spec", "_mode/plan", "_mode/ownership", "_state/final",
+    "_host/rules", "_engine/spec", "_host/container", "_mode/plan", "_mode/ownership", "_state/final",
     "_api/replies", "_api/requests", "_evidence/record", "_cache/gguf", "_cache/safetensors",
     "_gates/coherence", "_gates/answers", "_gates/metrics", "_gates/prompts", "_gates/verdicts",
 }  # fmt: skip
 #: Files that rules may read although their folder is a hand's: they only define a shape.
-SHAPES = {"_api/client", "_host/docker"}
+SHAPES = {"_api/client"}
 #: The independent reader's one exception from the order of the rings: it may import the words and itself, and nothing else.
 READER = "_state/"
 

@@ -13,12 +13,12 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from .._api.client import Client, Exchange
 from .._words.errors import CampaignError
+from .container import Container, container_of, plain_log
 
 CALL_S = 10.0
 #: What a stop call may take beyond the time it was given, before it counts as hung (docker/for-win#13320).
@@ -26,38 +26,6 @@ STALL_S = 2.0
 KILL_S = 10.0
 POLL_S = 0.05
 LOG_LINES = 20
-
-
-@dataclass(frozen=True)
-class Container:
-    """What inspect says of a container. ``devices``: ids of its GPU requests; ``all_devices``: it asked for all of them."""
-
-    id: str
-    name: str
-    image: str
-    status: str
-    exit_code: int
-    error: str
-    health: str | None
-    restart_policy: Mapping[str, Any]
-    restart_count: int
-    auto_remove: bool
-    started_at: str
-    labels: Mapping[str, str]
-    volumes: tuple[str, ...]
-    binds: tuple[str, ...]
-    devices: tuple[str, ...]
-    all_devices: bool
-    first_devices: int
-
-    @property
-    def running(self) -> bool:
-        """Its processes are there: paused and restarting ones too."""
-        return self.status in ("running", "paused", "restarting")
-
-    @property
-    def uses_gpus(self) -> bool:
-        return bool(self.devices or self.all_devices or self.first_devices)
 
 
 class Docker:
@@ -70,7 +38,7 @@ class Docker:
     def container(self, name: str) -> Container | None:
         """None where there is none of that name."""
         exchange = self._ask("GET", f"/containers/{quote(name)}/json", f"look at container {name}", (200, 404))
-        return None if exchange.status == 404 else _container(json.loads(exchange.body))
+        return None if exchange.status == 404 else container_of(json.loads(exchange.body))
 
     def running_ids(self) -> list[str]:
         """Ids of the running containers."""
@@ -127,7 +95,7 @@ class Docker:
     def log_tail(self, name: str, lines: int = LOG_LINES) -> str:
         """The last output of both streams; empty where it can't be read."""
         exchange = self.client.get(f"/containers/{quote(name)}/logs?stdout=1&stderr=1&tail={lines}", timeout_s=CALL_S)
-        return _plain_log(exchange.body) if exchange.status == 200 else ""
+        return plain_log(exchange.body) if exchange.status == 200 else ""
 
     def _kill(self, name: str) -> None:
         # 409: it is not running any more. A kill that hangs is as good as none: the wait after it decides.
@@ -169,61 +137,3 @@ def _refusal(what: str, exchange: Exchange) -> str:
     except (ValueError, KeyError, TypeError):
         text = exchange.body[:300].decode("utf-8", "replace")
     return f"Docker refuses to {what}: {text.strip()} (HTTP {exchange.status})"
-
-
-def _container(document: dict[str, Any]) -> Container:
-    state, config, host = document["State"], document["Config"], document["HostConfig"]
-    mounts = document.get("Mounts") or []
-    devices, everything, first = _devices(host, config.get("Env") or [])
-    return Container(
-        id=document["Id"],
-        name=document["Name"].lstrip("/"),
-        image=document["Image"],
-        status=state["Status"],
-        exit_code=int(state["ExitCode"]),
-        error=str(state.get("Error") or ""),
-        health=(state.get("Health") or {}).get("Status"),
-        restart_policy=dict(host.get("RestartPolicy") or {"Name": "no", "MaximumRetryCount": 0}),
-        restart_count=int(document.get("RestartCount") or 0),
-        auto_remove=bool(host.get("AutoRemove")),
-        started_at=str(state.get("StartedAt")),
-        labels=dict(config.get("Labels") or {}),
-        volumes=tuple(str(item["Name"]) for item in mounts if item.get("Type") == "volume"),
-        binds=tuple(str(item["Source"]) for item in mounts if item.get("Type") == "bind"),
-        devices=devices,
-        all_devices=everything,
-        first_devices=first,
-    )
-
-
-def _devices(host: Mapping[str, Any], environment: list[str]) -> tuple[tuple[str, ...], bool, int]:
-    """GPU ids, whether all are asked for, and how many by count (Docker hands out indexes 0..n-1 then, always)."""
-    ids: list[str] = []
-    everything, first = False, 0
-    for request in host.get("DeviceRequests") or []:
-        if not any("gpu" in group for group in request.get("Capabilities") or []) and request.get("Driver") not in (
-            "nvidia",
-            "cdi",
-        ):
-            continue
-        ids += [str(item).removeprefix("nvidia.com/gpu=") for item in request.get("DeviceIDs") or []]
-        everything |= request.get("Count") == -1
-        first = max(first, int(request.get("Count") or 0))
-    if host.get("Runtime") == "nvidia":
-        for entry in environment:
-            if entry.startswith("NVIDIA_VISIBLE_DEVICES="):
-                wanted = entry.partition("=")[2]
-                everything |= wanted == "all"
-                ids += [item for item in wanted.split(",") if item not in ("all", "none", "void", "")]
-    everything |= "all" in ids
-    return tuple(item for item in ids if item != "all"), everything, first
-
-
-def _plain_log(data: bytes) -> str:
-    """Docker's frames (stream, three zero bytes, length) taken off; a container with a terminal has none."""
-    text, at = b"", 0
-    while at + 8 <= len(data) and data[at] in (0, 1, 2) and data[at + 1 : at + 4] == b"\0\0\0":
-        size = int.from_bytes(data[at + 4 : at + 8], "big")
-        text += data[at + 8 : at + 8 + size]
-        at += 8 + size
-    return (text or data).decode("utf-8", "replace")

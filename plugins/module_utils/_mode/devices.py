@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .._host.docker import Container, Docker
+from .._host.container import Container
+from .._host.docker import Docker
 from .._host.probe import Runner, read_gpus, run_program
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import HostDeclaration
@@ -80,6 +81,7 @@ class Devices:
             for name, role in self.host.gpu_roles.items()
             if role.uuid and role.uuid not in listed
         ]
-        found += self.intruders()
+        # Without its devices the host is declared wrongly; who holds them is no question then.
+        found = found or self.intruders()
         if found:
             raise RefusedError("; ".join(found), intruders=found)

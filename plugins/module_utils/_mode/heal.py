@@ -31,13 +31,13 @@ class StateReader:
     """The independent reader, handed in: nothing that changes the host imports it.
 
     ``read`` looks at the host, ``unread`` names what couldn't be looked at, ``diff`` compares two looks, ``summarise`` tells people
-    the final state from a look, the declaration and what is unresolved.
+    the final state from a look, the declaration, what is unresolved, and who still holds it.
     """
 
     read: Callable[[HostDeclaration], dict[str, Any]]
     unread: Callable[[dict[str, Any]], list[str]]
     diff: Callable[[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]
-    summarise: Callable[[HostDeclaration, dict[str, Any] | None, dict[str, Any], list[str]], dict[str, Any]]
+    summarise: Callable[[HostDeclaration, dict[str, Any] | None, dict[str, Any], list[str], str | None], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def _note_unresolved(reservation: Reservation, reader: StateReader, fault: Campa
 def _summarise(reservation: Reservation, reader: StateReader, now: dict[str, Any], unresolved: list[str]) -> None:
     before_file = reservation.folder / "state-before.json"
     before = read_json(before_file) if before_file.exists() else None
-    final = reader.summarise(reservation.host, before, now, unresolved)
+    owner = reservation.campaign if unresolved else None
+    final = reader.summarise(reservation.host, before, now, unresolved, owner)
     write_json(reservation.folder / "final-state.json", artifact("final-state", reservation.identity, final))
 
 

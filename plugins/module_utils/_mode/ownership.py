@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .._host.docker import Container
+from .._host.container import Container
 from .._words.host import Gpu, HostDeclaration
 
 

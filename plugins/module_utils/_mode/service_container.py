@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._host.docker import Container, Docker
+from .._host.container import Container
+from .._host.docker import Docker
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import Service
 from .service import Ended, ServiceState, is_healthy, wait_healthy

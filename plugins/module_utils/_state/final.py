@@ -11,18 +11,16 @@ from .._words.host import HostDeclaration
 
 
 def final_state(
-    host: HostDeclaration, before: dict[str, Any] | None, now: dict[str, Any], unresolved: list[str]
+    host: HostDeclaration, before: dict[str, Any] | None, now: dict[str, Any], unresolved: list[str], owner: str | None
 ) -> dict[str, Any]:
     """``{mode, exclusive_owner, gpu_ownership, services, admissions, unresolved, blocked_workloads}``.
 
-    ``blocked_workloads``: services that ran before and don't run, or aren't healthy, now. Mode is ``exclusive`` while an engine of a
-    campaign runs; then nobody else owns a role.
+    ``blocked_workloads``: services that ran before and don't run, or aren't healthy, now. ``owner``: the campaign that still holds the host.
     """
     ran = {name for name, state in (before or now)["services"].items() if state.get("running")}
-    exclusive = bool(now["engines"])
     return {
-        "mode": "exclusive" if exclusive else "split",
-        "exclusive_owner": "campaign" if exclusive else None,
+        "mode": "exclusive" if owner else "split",
+        "exclusive_owner": owner,
         "gpu_ownership": {role: now["gpu_owners"].get(role, []) for role in host.gpu_roles},
         "services": {name: _short(state) for name, state in now["services"].items()},
         "admissions": now["admissions"],

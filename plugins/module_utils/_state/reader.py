@@ -103,7 +103,11 @@ def _service(
 ) -> dict[str, Any]:
     if service.kind == "container":
         if containers is None:
-            return {"kind": "container", "running": None, "unread": "the docker command can't list containers"}
+            return {
+                "kind": "container",
+                "running": None,
+                "unread": "the docker command, which is needed for a look of its own, can't list containers",
+            }
         state = dict(containers.get(str(service.name)) or {"status": "absent", "running": False})
     elif service.kind == "systemd":
         if units is None:
