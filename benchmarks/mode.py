@@ -78,7 +78,7 @@ OURS = (
 )
 
 
-def bar(name: str, value: float, limit: float) -> None:
+def hold_to(name: str, value: float, limit: float) -> None:
     BARS.append((name, value, limit))
     sys.stdout.write(f"{'ok    ' if value <= limit else 'MISSED'} {name}: {value:.3f} (bar {limit:.3f})\n")
     sys.stdout.flush()
@@ -123,8 +123,8 @@ def exclusive_and_restore(daemon: Daemon, folder: Path) -> None:
     longest = max(map(statistics.median, stops.values()))
     slowest = max(map(statistics.median, starts.values()))
     sys.stdout.write(f"longest single stop {longest:.3f} s, slowest start-to-healthy {slowest:.3f} s\n")
-    bar("exclusive with four containers, s", statistics.median(taken), 1.3 * longest + 0.5)
-    bar("restore to healthy, s", statistics.median(given_back), 1.3 * slowest + 0.5)
+    hold_to("exclusive with four containers, s", statistics.median(taken), 1.3 * longest + 0.5)
+    hold_to("restore to healthy, s", statistics.median(given_back), 1.3 * slowest + 0.5)
     daemon.remove_all()
 
 
@@ -135,7 +135,7 @@ def deaf_service(daemon: Daemon) -> None:
         time.sleep(0.3)
         over.append(timed(lambda: docker.stop("deaf", 1.0)) - 1.0)
         daemon.remove_all()
-    bar("a service that ignores TERM: stop time less its bound, s", statistics.median(over), 0.25)
+    hold_to("a service that ignores TERM: stop time less its bound, s", statistics.median(over), 0.25)
 
 
 @dataclass(frozen=True)
@@ -203,10 +203,10 @@ def swap(daemon: Daemon, folder: Path) -> None:
     median = {name: statistics.median(values) for name, values in figures.items()}
     for name, values in figures.items():
         sys.stdout.write(f"swap, {name}: {median[name]:.2f} s [{min(values):.2f}..{max(values):.2f}]\n")
-    bar("swap / community.docker and uri", median["ours"] / median["peer"], 0.60)
-    bar("(swap - empty play) / raw API", (median["ours"] - median["empty"]) / median["raw"], 2.2)
+    hold_to("swap / community.docker and uri", median["ours"] / median["peer"], 0.60)
+    hold_to("(swap - empty play) / raw API", (median["ours"] - median["empty"]) / median["raw"], 2.2)
     restores = [ours.seconds(ROOT / "playbooks/restore.yml") for _round in range(ROUNDS)]
-    bar("restore of a restored host, s", statistics.median(restores), 1.0)
+    hold_to("restore of a restored host, s", statistics.median(restores), 1.0)
     daemon.remove_all()
 
 
@@ -226,8 +226,8 @@ def keeper_at_rest(daemon: Daemon, folder: Path, seconds: float = 60.0) -> None:
     memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
     bench.heal()
     daemon.remove_all()
-    bar("keeper at rest, % of a core", 100 * share, 0.2)
-    bar("keeper at rest, MiB", memory, 30.0)
+    hold_to("keeper at rest, % of a core", 100 * share, 0.2)
+    hold_to("keeper at rest, MiB", memory, 30.0)
 
 
 def _cpu_s(pid: int) -> float:
