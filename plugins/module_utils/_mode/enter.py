@@ -13,13 +13,14 @@ from .._evidence.store import write_json
 from .._words.errors import CampaignError, RefusedError
 from .._words.host import HostDeclaration
 from .._words.identity import Identity
-from .heal import OpenJournal, StateReader, heal
+from .heal import StateReader, heal
 from .journal import Journal
 from .keeper_start import WaitingKeeper
 from .lock import describe_stale, lock_holder, lock_is_held, operation
 from .observation import check_restorable, observe
 from .reservation import Reservation, read_reservation
-from .transaction import Tell, Transaction
+from .taking import Taking
+from .transaction import OpenJournal, Tell
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _take(reservation: Reservation, reader: StateReader, tell: Tell, open_journa
                 f"the state before can't be read whole, so nothing could be proven after: {'; '.join(unread)}"
             )
         write_json(reservation.folder / "state-before.json", artifact("state", reservation.identity, before))
-        return Transaction(reservation, tell, open_journal).enter()
+        return Taking(reservation, tell, open_journal).enter()
 
 
 def _given_back(state_dir: Path, cause: Exception, reader: StateReader, tell: Tell) -> CampaignError:

@@ -17,13 +17,12 @@ from .._evidence.record import artifact, utc
 from .._evidence.store import read_json, write_json
 from .._words.errors import CampaignError
 from .._words.host import HostDeclaration
+from .giving_back import GivingBack
 from .journal import Journal
 from .keeper_socket import ask_keeper
 from .lock import lock_is_held, operation
 from .reservation import Reservation, read_reservation, resolve
-from .transaction import Tell, Transaction
-
-OpenJournal = Callable[[Path], Journal]
+from .transaction import OpenJournal, Tell
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def heal(
         if not held:
             return Healed(False, (), None, None, reservation.host.lock_path)
         try:
-            done = Transaction(reservation, tell, open_journal).restore()
+            done = GivingBack(reservation, tell, open_journal).restore()
         except CampaignError as exc:
             _note_unresolved(reservation, reader, exc)
             raise

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import identity_of
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.enter import planned_steps
+from ansible_collections.tandem.campaign.plugins.module_utils._mode.giving_back import GivingBack
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.journal import read_journal
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_socket import ask_keeper
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.lock import lock_is_held, operation
-from ansible_collections.tandem.campaign.plugins.module_utils._mode.transaction import Transaction
 from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import to_document
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import (
     CampaignError,
@@ -358,8 +358,8 @@ def test_a_restore_that_does_nothing_is_seen_in_the_difference(bench: Bench, mon
     """A mutation: the reader shares nothing with the restore, so a broken one can't hide."""
     bench.start("omni")
     bench.enter()
-    monkeypatch.setattr(Transaction, "_undo", lambda _self, _step: None)
-    monkeypatch.setattr(Transaction, "_still_up", lambda _self, _steps: [])
+    monkeypatch.setattr(GivingBack, "_undo", lambda _self, _step: None)
+    monkeypatch.setattr(GivingBack, "_still_up", lambda _self, _steps: [])
     healed = bench.heal()
     assert healed.differences
     assert {item["path"].split("/")[2] for item in healed.differences} == {"omni"}
