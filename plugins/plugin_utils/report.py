@@ -35,6 +35,7 @@ def markdown_report(packet: Path) -> str:
         *(_lane(packet, lane) for lane in lanes),
         "## Final state",
         _restore(verdict["restore"]),
+        *_final_state(packet),
         "## Decision boundary",
         "These results say whether the pinned model in the pinned engine works on this host, how fast and how well, under the protocols named. "
         "They are no ranking of models and no promotion of any: nothing on the host was changed but for the time of the campaign.",
@@ -141,6 +142,36 @@ def _pins(folder: Path) -> Iterator[str]:
 def _restore(restore: Mapping[str, Any]) -> str:
     count = restore["diff_count"]
     return f"Restore {restore['verdict']}: {cell(restore['reason'])}. Differences to the state before: {'not computed' if count is None else count}."
+
+
+def _final_state(packet: Path) -> Iterator[str]:
+    """What runs on the host now, as the independent reader saw it; nothing where no host was taken."""
+    if not (packet / "final-state.json").is_file():
+        return
+    final = read_json(packet / "final-state.json")
+    owners = "; ".join(f"{role}: {', '.join(names) or 'nobody'}" for role, names in final["gpu_ownership"].items())
+    yield markdown_table(
+        ("mode", "owners of the GPU roles", "unresolved", "blocked workloads"),
+        [
+            (
+                final["mode"],
+                owners,
+                "; ".join(final["unresolved"]) or "none",
+                ", ".join(final["blocked_workloads"]) or "none",
+            )
+        ],
+    )
+    rows = [
+        (name, str(state["kind"]), _state_text(state), "-" if state["health"] is None else str(state["health"]))
+        for name, state in final["services"].items()
+    ]
+    if rows:
+        yield markdown_table(("service", "kind", "state", "health"), rows)
+
+
+def _state_text(state: Mapping[str, Any]) -> str:
+    code = state["exit_code"]
+    return str(state["state"]) + ("" if code is None else f" ({code})")
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

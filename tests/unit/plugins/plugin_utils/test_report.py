@@ -8,7 +8,12 @@ from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
 from ansible_collections.tandem.campaign.plugins.plugin_utils.outcome_table import outcome_rows, text_table
-from ansible_collections.tandem.campaign.plugins.plugin_utils.report import capacity_row, cell, markdown_report
+from ansible_collections.tandem.campaign.plugins.plugin_utils.report import (
+    _final_state,
+    capacity_row,
+    cell,
+    markdown_report,
+)
 
 SUMMARY = {"n": 12, "p50": None}
 
@@ -93,3 +98,23 @@ def test_a_whole_report(tmp_path: Path) -> None:
     assert "<b>" not in text
     assert "Differences to the state before: 0" in text
     assert "| one | low | capacity/v4-reasoning | 11/12 |" in text
+
+
+def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
+    services = {
+        "omni": {"kind": "container", "state": "running", "exit_code": None, "health": 200},
+        "router": {"kind": "container", "state": "exited", "exit_code": 137, "health": None},
+    }
+    final = {
+        "mode": "split",
+        "exclusive_owner": None,
+        "gpu_ownership": {"compute_a": [], "compute_b": ["omni"]},
+        "services": services,
+        "unresolved": [],
+        "blocked_workloads": [],
+    }
+    write_json(tmp_path / "final-state.json", final)
+    text = "\n".join(_final_state(tmp_path))
+    assert "| split | compute\\_a: nobody; compute\\_b: omni | none | none |" in text
+    assert "| router | container | exited (137) | - |" in text
+    assert list(_final_state(tmp_path / "elsewhere")) == []
