@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.host_program import HostProgramAction
+from ..plugin_utils.state_table import state_lines
 
 SPEC: dict[str, dict[str, Any]] = {
     "state": {"type": "str", "choices": ["exclusive", "restored", "observed"], "required": True},
@@ -45,4 +46,8 @@ class ActionModule(HostProgramAction):
             return {"failed": True, "msg": str(exc)}
         if state == "exclusive" and not result.get("failed"):
             result["diff"] = {"before": "", "after": "\n".join(result["steps"]) + "\n"}
+        if state == "observed" and not result.get("failed"):
+            name = str((task_vars or {}).get("inventory_hostname", ""))
+            for line in state_lines(name, result["final"], result["reservation"]):
+                self._display.display(line)
         return result

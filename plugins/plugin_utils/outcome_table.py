@@ -41,9 +41,9 @@ def _gate(lane: Mapping[str, Any], kind: str) -> str:
     return "-"
 
 
-def text_table(rows: Sequence[Sequence[str]]) -> list[str]:
+def text_table(rows: Sequence[Sequence[str]], header: Sequence[str] = HEADER) -> list[str]:
     """Aligned columns for a terminal; cells are made harmless."""
-    table = [HEADER, *([plain(cell, 60) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
+    table = [header, *([plain(cell, 60) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]

@@ -13,6 +13,7 @@ from typing import Any
 from ..module_utils._evidence.store import read_json
 from ..module_utils._words.text import plain
 from .outcome_table import HEADER, outcome_rows
+from .state_table import SERVICE_HEADER, owners_text, service_rows
 
 CAPACITY_HEADER = (
     "lane", "profile", "protocol", "completed", "prompt p50", "first output p50", "first visible p50", "prefill p50", "decode p50", "aggregate", "n",
@@ -149,29 +150,13 @@ def _final_state(packet: Path) -> Iterator[str]:
     if not (packet / "final-state.json").is_file():
         return
     final = read_json(packet / "final-state.json")
-    owners = "; ".join(f"{role}: {', '.join(names) or 'nobody'}" for role, names in final["gpu_ownership"].items())
+    resolved = "; ".join(final["unresolved"]) or "none"
     yield markdown_table(
         ("mode", "owners of the GPU roles", "unresolved", "blocked workloads"),
-        [
-            (
-                final["mode"],
-                owners,
-                "; ".join(final["unresolved"]) or "none",
-                ", ".join(final["blocked_workloads"]) or "none",
-            )
-        ],
+        [(final["mode"], owners_text(final), resolved, ", ".join(final["blocked_workloads"]) or "none")],
     )
-    rows = [
-        (name, str(state["kind"]), _state_text(state), "-" if state["health"] is None else str(state["health"]))
-        for name, state in final["services"].items()
-    ]
-    if rows:
-        yield markdown_table(("service", "kind", "state", "health"), rows)
-
-
-def _state_text(state: Mapping[str, Any]) -> str:
-    code = state["exit_code"]
-    return str(state["state"]) + ("" if code is None else f" ({code})")
+    if rows := service_rows(final):
+        yield markdown_table(SERVICE_HEADER, rows)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -107,8 +108,8 @@ def test_a_look_and_a_check_leave_nothing(workstation: Workstation) -> None:
     done = workstation.play("mode.yml")
     assert done.returncode == 0, done.stdout
     assert "changed=0" in done.stdout
-    assert '"mode": "split"' in done.stdout
-    assert '"health": 200' in done.stdout
+    assert "primary: mode split, nobody holds it" in done.stdout
+    assert re.search(r"^omni +container +running +200$", done.stdout, re.MULTILINE)
     checked = workstation.play("mode.yml", "--check", "--diff", mode_state="exclusive")
     assert checked.returncode == 0, checked.stdout
     assert "+stop voice (undo: start voice)\n+stop omni (undo: start omni)" in checked.stdout
@@ -121,8 +122,9 @@ def test_take_look_refuse_and_give_back(workstation: Workstation) -> None:
     assert taken.returncode == 0, taken.stdout
     assert workstation.states() == {"omni": "exited", "voice": "exited"}
     looked = workstation.play("mode.yml")
-    assert '"campaign": "maintenance"' in looked.stdout
-    assert '"keeper_alive": true' in looked.stdout
+    assert "primary: mode exclusive, held by campaign maintenance since" in looked.stdout
+    assert "last sign of its controller" in looked.stdout
+    assert re.search(r"^omni +container +exited \(0\) +-$", looked.stdout, re.MULTILINE)
     second = workstation.play("mode.yml", mode_state="exclusive", mode_name="other")
     assert second.returncode == 2
     assert "this host is already reserved by campaign 'maintenance' since" in second.stdout
