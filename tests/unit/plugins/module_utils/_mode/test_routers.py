@@ -158,6 +158,13 @@ def test_another_model_answers(server: Scripted, fake: FakeRouter, monkeypatch: 
         prove_admitted(router_at(server.url), server.url)
 
 
+def test_a_counter_alone_proves_nothing(server: Scripted, fake: FakeRouter) -> None:
+    """Somebody else may ask the worker at the same time: its own model has to answer, too."""
+    fake.model = "other"
+    with pytest.raises(CampaignError, match="asked for 'm'; 'other' answered"):
+        prove_admitted(router_at(server.url), server.url)
+
+
 def test_an_answer_alone_proves_nothing(server: Scripted, fake: FakeRouter, monkeypatch: pytest.MonkeyPatch) -> None:
     """A router may ignore ``model``: the right name answers, but the worker has counted nothing."""
     monkeypatch.setattr(proof, "COUNTER_S", 0.1)
