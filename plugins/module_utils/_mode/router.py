@@ -87,13 +87,13 @@ class Router:
         for worker in found:
             self.dialect.remove(self.asker, worker)
         deadline = time.monotonic() + admission.drain_s
-        while listed := any(worker.url == worker_url for worker in self.workers()):
+        while any(worker.url == worker_url for worker in self.workers()):
             if time.monotonic() > deadline:
                 raise CampaignError(
                     f"router {name} still lists {worker_url} {admission.drain_s:g} s after it was asked to remove it"
                 )
             time.sleep(POLL_S)
-        while (running := running_requests(worker_url)) and not listed:
+        while running := running_requests(worker_url):
             if time.monotonic() > deadline:
                 text = f"{running} running request{'s' if running != 1 else ''} of {worker_url} in flight after {admission.drain_s:g} s of drain"
                 if admission.when_drain_ends == "refuse":
