@@ -7,13 +7,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import read_json, write_json
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import stop
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.enter import Request, enter
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.heal import Healed, heal, wait_released
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_start import WaitingKeeper
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.service import ServiceHand
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.services import service_hand
+from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import sha256_of, to_document
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import (
     Cache,
     Health,
@@ -76,6 +79,18 @@ class Bench:
     def change(self, name: str, **fields: Any) -> None:
         """Changes one service's declaration."""
         self.declare(services={**self.host.services, name: replace(self.host.services[name], **fields)})
+
+    def port(self, name: str) -> int:
+        """Where the service's health is."""
+        health = self.host.services[name].health
+        return urlsplit(str(health.url)).port or 0 if health else 0
+
+    def reserve_as_declared(self) -> None:
+        """Puts a changed declaration (a shorter wait, say) into the reservation, as if it had been declared so before."""
+        file = self.state_dir / "reservation" / "reservation.json"
+        document = {**read_json(file), "host": to_document(self.host)}
+        document.pop("sum")
+        write_json(file, {**document, "sum": sha256_of(document)})
 
     def hand(self, name: str) -> ServiceHand:
         return service_hand(self.host, name)

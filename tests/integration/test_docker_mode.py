@@ -248,11 +248,7 @@ def test_a_container_that_was_removed_meanwhile_is_named_with_the_way_out(host: 
     ):
         host.heal()
     assert (daemon.status("primary"), daemon.status("omni")) == ("running", "running")
-    port = (
-        int(str(host.host.services["voice"].health.url).split(":")[2].split("/")[0])
-        if host.host.services["voice"].health
-        else 0
-    )
+    port = host.port("voice")
     daemon.run_httpd("voice", port)
     wait_answers(port)
     healed = host.heal()
@@ -262,30 +258,17 @@ def test_a_container_that_was_removed_meanwhile_is_named_with_the_way_out(host: 
 @fault("docker-port-taken")
 def test_a_taken_port_on_restore_is_named(host: Bench, daemon: Daemon) -> None:
     host.enter()
-    health = host.host.services["primary"].health
-    assert health is not None
-    port = int(str(health.url).split(":")[2].split("/")[0])
+    port = host.port("primary")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
         other.listen(1)
-        host.change("primary", health=Health(url=str(health.url), start_s=3))
-        _reserve_as_declared(host)
+        host.change("primary", health=Health(url=f"http://127.0.0.1:{port}/health", start_s=3))
+        host.reserve_as_declared()
         with pytest.raises(CampaignError, match=r"not restored: service primary .*"):
             host.heal()
         assert (daemon.status("omni"), daemon.status("voice")) == ("running", "running")
     assert host.heal().differences == ()
-
-
-def _reserve_as_declared(host: Bench) -> None:
-    """A shorter wait for the test, written into the reservation as if it had been declared so."""
-    from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import read_json, write_json
-    from ansible_collections.tandem.campaign.plugins.module_utils._words.documents import sha256_of
-
-    file = host.state_dir / "reservation" / "reservation.json"
-    document = {**read_json(file), "host": to_document(host.host)}
-    document.pop("sum")
-    write_json(file, {**document, "sum": sha256_of(document)})
 
 
 def test_a_foreign_container_on_a_declared_card_is_named_and_left_alone(host: Bench, daemon: Daemon) -> None:
@@ -364,13 +347,11 @@ def test_the_published_campaign_s_own_restore(host: Bench, daemon: Daemon) -> No
         host.state_dir, {"op": "start", "plan": to_document(hung_engine()), "log": str(host.folder / "engine.log")}
     )
     time.sleep(0.3)
-    health = host.host.services["omni"].health
-    assert health is not None
-    port = str(health.url).split(":")[2].split("/")[0]
+    port = host.port("omni")
     with subprocess.Popen(["busybox", "httpd", "-f", "-p", f"127.0.0.1:{port}", "-h", str(host.folder)]) as squatter:
         time.sleep(0.2)
-        host.change("omni", health=Health(url=str(health.url), start_s=2))
-        _reserve_as_declared(host)
+        host.change("omni", health=Health(url=f"http://127.0.0.1:{port}/health", start_s=2))
+        host.reserve_as_declared()
         with pytest.raises(CampaignError, match="not restored: service omni"):
             host.heal()
         squatter.kill()

@@ -124,7 +124,7 @@ def test_a_unit_that_cannot_start_again_is_named(host: Bench, manager: Daemon) -
         match=r"not restored: service omni is failed \(exit-code, exit 1; journalctl -u omni\.service tells more\)",
     ):
         host.heal()
-    port = str(host.host.services["omni"].health).split("127.0.0.1:")[1].split("/")[0]
+    port = host.port("omni")
     lay(
         manager,
         host.folder,

@@ -105,7 +105,7 @@ def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
         "omni": {"kind": "container", "state": "running", "exit_code": None, "health": 200},
         "router": {"kind": "container", "state": "exited", "exit_code": 137, "health": None},
     }
-    final = {
+    final: dict[str, Any] = {
         "mode": "split",
         "exclusive_owner": None,
         "gpu_ownership": {"compute_a": [], "compute_b": ["omni"]},
