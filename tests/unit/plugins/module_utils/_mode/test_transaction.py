@@ -279,6 +279,21 @@ def test_what_does_not_depend_on_a_failed_one_is_given_back(bench: Bench) -> Non
     assert bench.heal().done == ("started omni",)
 
 
+def test_a_service_that_goes_down_while_others_still_start_is_not_restored(bench: Bench) -> None:
+    """omni is healthy at once and ends half a second later; voice takes a second and a half."""
+    bench.change("voice", needs=(), argv=(*bench.host.services["voice"].argv, "--start-s", "1.5"))
+    bench.start("omni", "voice")
+    bench.enter()
+    text = bench.program.read_text()
+    omni = bench.host.services["omni"].argv[2]
+    ends = f"def main() -> None:\n    if sys.argv[1] == {omni!r}:\n        threading.Timer(0.5, __import__('os')._exit, (1,)).start()\n"
+    bench.program.write_text(text.replace("def main() -> None:\n", ends))
+    with pytest.raises(CampaignError, match="not restored: omni went down again after its start: absent"):
+        bench.heal()
+    bench.program.write_text(text)
+    assert bench.heal().differences == ()
+
+
 def test_something_else_at_the_port_on_restore_is_not_taken_for_the_service(bench: Bench) -> None:
     bench.start("omni")
     bench.enter()
