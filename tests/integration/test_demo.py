@@ -146,4 +146,6 @@ def test_the_terminal_was_never_silent_for_long(demo: tuple[Path, str]) -> None:
     packet, terminal = demo
     assert "capacity 7/12, first output p50" in terminal
     times = [json.loads(line)["t"] for line in (packet / "timeline.jsonl").read_text().splitlines()]
-    assert max(late - early for early, late in itertools.pairwise(times)) < 20
+    rows = [json.loads(line) for file in packet.rglob("rows.jsonl") for line in file.read_text().splitlines()[1:]]
+    longest_request = max(row["reply"]["end_ns"] for row in rows) / 1e9
+    assert max(late - early for early, late in itertools.pairwise(times)) < longest_request + 15
