@@ -99,21 +99,19 @@ class ProcessService:
         environment = {name: os.environ[name] for name in BASE_ENVIRONMENT if name in os.environ}
         if service.env_file:
             environment |= read_env_file(Path(service.env_file))
-        log = open(service.log or os.devnull, "ab")  # noqa: SIM115 - handed to the child, closed below
-        try:
-            child = subprocess.Popen(
-                service.argv,
-                cwd=service.cwd or "/",
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        except OSError as exc:
-            raise CampaignError(f"service {self.name} can't be started: {exc}", service=self.name) from exc
-        finally:
-            log.close()
+        with open(service.log or os.devnull, "ab") as log:
+            try:
+                child = subprocess.Popen(
+                    service.argv,
+                    cwd=service.cwd or "/",
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            except OSError as exc:
+                raise CampaignError(f"service {self.name} can't be started: {exc}", service=self.name) from exc
         wait_healthy(self.name, service.health, lambda: self._ended(child))
 
     def put_back(self, prior: Mapping[str, Any]) -> bool:
