@@ -54,6 +54,10 @@ demo:
 	echo "Report: $(CURDIR)/campaigns/demo/primary/report.md"; \
 	echo "set-up $$((ready - start)) s, campaign $$((end - ready)) s. The demo's services go on running; stop them with: make demo-stop"; exit $$rc
 
+# The same two lanes with their engines in containers of a Docker Engine of its own; ends with an assertion on the packet. Needs root.
+demo-docker: test-hosts demo-host
+	@$(VENV)/bin/python tools/demo_docker.py && echo "Report: $(CURDIR)/campaigns/demo-docker/primary/report.md"
+
 demo-stop:
 	@$(or $(PYTHON),python3) tools/demo_stop.py $(DEMO)
 
@@ -61,13 +65,23 @@ demo-stop:
 $(DEMO)/venv/.ready-test: requirements-hosts.txt $(DEMO)/venv/.ready
 	@$(DEMO)/venv/bin/python $(PIP) install -r requirements-hosts.txt && touch $@
 
-test-hosts: system-test setup-test demo-files $(DEMO)/venv/.ready-test
+# The image of the demo's engine for a Docker Engine of the tests' own, and the files that our patch sets edit.
+$(DEMO)/docker/engine.tar: tools/demo_image.py plugins/module_utils/_engine/llama_cpp_server.py playbooks/recipes/locks/xllamacpp.txt | setup system-test
+	@echo "== making the engine's image (a minute, once)"
+	@if [ "$$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then $(VENV)/bin/python tools/demo_image.py $@ && touch $@; \
+	else echo "left out: it needs root and debootstrap" >&2; fi
+
+$(DEMO)/sources/sglang-0.5.16: tools/engine_sources.py | setup
+	@$(VENV)/bin/python tools/engine_sources.py $@ && touch $@
+
+test-hosts: system-test setup-test demo-files $(DEMO)/venv/.ready-test $(DEMO)/docker/engine.tar $(DEMO)/sources/sglang-0.5.16
 
 test: test-hosts
 	@$(VENV)/bin/python tools/stages.py
 
 test-docker: test-hosts
-	@$(VENV)/bin/python -m pytest -q tests/integration/test_docker_mode.py tests/integration/test_systemd_mode.py
+	@$(VENV)/bin/python -m pytest -q tests/integration/test_docker_mode.py tests/integration/test_systemd_mode.py \
+		tests/integration/test_docker_engine.py tests/integration/test_docker_images.py
 
 test-faults: test-hosts
 	@TANDEM_FAULTS=all $(VENV)/bin/python -m pytest -q tests/faults tests/integration/test_docker_mode.py tests/integration/test_interrupts.py

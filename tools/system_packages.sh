@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine, a static busybox, systemd and iptables.
+# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine and a registry, a static busybox, debootstrap, systemd, iptables.
 # Installs them as root on Debian or Ubuntu, otherwise prints the line.
 set -euo pipefail
 missing=()
@@ -17,6 +17,8 @@ if [ "${1:-}" = test ]; then
     command -v busybox >/dev/null || missing+=(busybox-static)
     command -v systemctl >/dev/null || missing+=(systemd)
     command -v iptables >/dev/null || missing+=(iptables)
+    command -v debootstrap >/dev/null || missing+=(debootstrap)
+    command -v docker-registry >/dev/null || missing+=(docker-registry)
 fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -13,6 +13,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..module_utils._engine.container_spec import image_name
 from ..module_utils._evidence.record import stamp, utc
 from ..module_utils._mode.lock import DEFAULT_LOCK
 from ..module_utils._words.documents import from_document, sha256_of, to_document
@@ -60,6 +61,9 @@ SPEC: dict[str, dict[str, Any]] = {
     "route_files": {"type": "list", "elements": "str", "default": []},
     "gpu_idle_mib": {"type": "int", "default": 2500},
     "gpu_release_s": {"type": "float", "default": 180.0},
+    "docker_network": {"type": "str", "choices": ["bridge", "host"], "default": "bridge"},
+    "docker_gpus": {"type": "str", "choices": ["nvidia", "cdi"], "default": "nvidia"},
+    "engine_key_file": {"type": "str"},
     "takeover": {"type": "bool", "default": False},
     "dir": {"type": "str", "default": ""},
     "host_class": {"type": "dict", "default": {}},
@@ -67,6 +71,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "show": {"type": "bool", "default": False},
     "host_report": {"type": "dict"},
     "snapshots": {"type": "list", "elements": "dict", "default": []},
+    "images": {"type": "list", "elements": "dict", "default": []},
 }
 
 
@@ -113,6 +118,7 @@ class ActionModule(ActionBase):
             facts,
             report["engine_environments"] if report else {},
             {(item["repo"], item["revision"]): item for item in options["snapshots"]},
+            {item["image"]: item for item in options["images"]},
         )
         return [
             decide(item, host, observed, base, launchers(host.state_dir), inspecting=report is None) for item in found
@@ -137,6 +143,9 @@ class ActionModule(ActionBase):
             "packet": str(packet.folder),
             "attempt": attempt,
             "snapshots": unique_snapshots(lanes),
+            "images": unique_images(lanes, host),
+            "patch_sets": unique_patch_sets(lanes),
+            "docker_socket": host.docker_socket if needs_docker(lanes, host) else "",
             "lanes": documents,
             "to_run": [document["name"] for document in documents if document["action"] == "run"],
         }
@@ -149,14 +158,61 @@ def packet_folder(directory: str, campaign: str, host: str) -> Path:
 
 
 def unique_snapshots(lanes: list[Lane]) -> list[dict[str, Any]]:
-    """What snapshot_verify has to look at, each snapshot once."""
+    """What snapshot_verify has to look at, each snapshot once; ``image`` is the one that would read it out of a volume."""
     wanted: dict[tuple[str, str], dict[str, Any]] = {}
     for lane in lanes:
         model = lane.found.recipe.model
-        wanted.setdefault(
-            (model.repo, model.revision), {"repo": model.repo, "revision": model.revision, "file": model.file}
-        )
+        document = {"repo": model.repo, "revision": model.revision, "file": model.file}
+        if lane.found.recipe.engine.runtime == "docker":
+            document["image"] = image_name(lane.found.recipe)
+        wanted.setdefault((model.repo, model.revision), document)
     return list(wanted.values())
+
+
+def unique_images(lanes: list[Lane], host: HostDeclaration) -> list[dict[str, Any]]:
+    """What image_verify has to look at and images.yml to pull or build, each image once, with the devices it has to get."""
+    wanted: dict[str, dict[str, Any]] = {}
+    for lane in lanes:
+        recipe = lane.found.recipe
+        if recipe.engine.runtime != "docker":
+            continue
+        roles = list(host.gpu_roles.values())[: recipe.needs.roles]
+        cdi = host.docker_gpus == "cdi"
+        devices = [f"nvidia.com/gpu={role.uuid}" if cdi else str(role.uuid) for role in roles if role.uuid]
+        document: dict[str, Any] = {"image": image_name(recipe), "derived": None}
+        if recipe.engine.derived and lane.patch_set:
+            patch_set, sha256 = lane.patch_set
+            document["derived"] = {"base": recipe.engine.derived.base, "patch_set": patch_set.name, "sha256": sha256}
+        known = wanted.setdefault(document["image"], {**document, "devices": devices, "driver": "cdi" if cdi else ""})
+        if len(devices) > len(known["devices"]):
+            known["devices"] = devices
+    return list(wanted.values())
+
+
+def unique_patch_sets(lanes: list[Lane]) -> list[dict[str, Any]]:
+    """What images.yml builds: base, patch set with its hash, and the wheels that have to be fetched for it."""
+    found = {}
+    for lane in lanes:
+        derived = lane.found.recipe.engine.derived
+        if derived and lane.patch_set:
+            patch_set, sha256 = lane.patch_set
+            wheels = [
+                {"name": patch.wheel, "url": patch.url, "sha256": patch.sha256}
+                for patch in patch_set.patch
+                if patch.wheel
+            ]
+            found[image_name(lane.found.recipe)] = {
+                "base": derived.base,
+                "patch_set": to_document(patch_set),
+                "sha256": sha256,
+                "wheels": wheels,
+            }
+    return list(found.values())
+
+
+def needs_docker(lanes: list[Lane], host: HostDeclaration) -> bool:
+    """Whether the host is asked about its Docker Engine at all."""
+    return any(lane.found.recipe.engine.runtime == "docker" for lane in lanes) or host.cache.volume is not None
 
 
 def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: str, *, fresh: bool) -> dict[str, Any]:
@@ -178,5 +234,6 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "identity": to_document(lane.identity),
         "lane_key": lane.key,
         "snapshot": dict(lane.weights) if lane.weights else None,
+        "image": dict(lane.image) if lane.image else None,
         "folder": f"{host.state_dir}/campaigns/{lane.identity.campaign}/lanes/{recipe.name}/{attempt}",
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.long_action import LongAction
+from ..plugin_utils.programs import verifier_path, verifier_program
 
 
 class ActionModule(LongAction):
@@ -17,10 +18,11 @@ class ActionModule(LongAction):
         super().run(tmp, task_vars)
         arguments = {key: value for key, value in self._task.args.items() if key not in ("state_dir", "timeline")}
         label = str((task_vars or {}).get("inventory_hostname", ""))
-        return self.run_long(
-            "snapshot_verify",
-            arguments,
-            task_vars or {},
-            state_dir=str(self._task.args.get("state_dir") or "/tmp"),
-            label=label,
-        )
+        state_dir = str(self._task.args.get("state_dir") or "/tmp")
+        if arguments.get("volume") and not self._task.check_mode:
+            arguments["verifier"] = verifier_path(state_dir)
+            try:
+                self.put_program("verify.pyz", verifier_program, arguments["verifier"])
+            except OSError as exc:
+                return {"failed": True, "msg": str(exc)}
+        return self.run_long("snapshot_verify", arguments, task_vars or {}, state_dir=state_dir, label=label)

@@ -28,6 +28,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "lane": {"type": "dict"},
     "profiles": {"type": "list", "elements": "dict", "default": []},
     "fault": {"type": "str", "default": ""},
+    "unproven": {"type": "list", "elements": "str", "default": []},
     "plan": {"type": "dict"},
     "restored": {"type": "dict"},
     "fail_on": {
@@ -55,7 +56,11 @@ class ActionModule(ActionBase):
         lane = options["lane"]
         profiles = tuple(from_document(ProfileResult, profile) for profile in options["profiles"])
         result = judge_lane(
-            from_document(Recipe, lane["recipe"]), lane["lane_key"], profiles, plain(options["fault"], 600) or None
+            from_document(Recipe, lane["recipe"]),
+            lane["lane_key"],
+            profiles,
+            plain(options["fault"], 600) or None,
+            tuple(plain(text, 200) for text in options["unproven"]),
         )
         self._display.display(
             f"  {lane['identity']['host']} | {lane['name']} | {result.outcome}: {plain(result.reason, 300)}"

@@ -48,7 +48,12 @@ def _call(state_dir: Path) -> int:
     request = json.loads(sys.stdin.read())
     # The keeper loads in a process of its own, and this one loads meanwhile what else it needs.
     keeper = WaitingKeeper(state_dir, sys.argv[0]) if request["state"] == "exclusive" else None
-    from .mode_main import answer
+    from .mode_main import answer, answered
 
+    if request["state"] in ("loaded", "unloaded"):
+        from .engine_main import act
+
+        say(json.dumps(answered(lambda: act(state_dir, request))))
+        return 0
     say(json.dumps(answer(state_dir, request, keeper)))
     return 0

@@ -39,13 +39,18 @@ def answer(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -> An
         "restored": lambda: _restored(state_dir, request),
         "observed": lambda: _observed(state_dir, request),
     }
+    return answered(acts[request["state"]])
+
+
+def answered(act: Callable[[], Answer]) -> Answer:
+    """The act's result, or its error with its facts."""
     try:
-        return {"result": acts[request["state"]]()}
+        return {"result": act()}
     except CampaignError as exc:
         return {"error": exc.as_result()}
 
 
-def _teller(stage: str) -> Callable[[str], None]:
+def teller(stage: str) -> Callable[[str], None]:
     """Progress lines as long modules write them."""
     return lambda text: say(json.dumps({"t": time.time(), "stage": stage, "text": text}))
 
@@ -62,13 +67,13 @@ def _exclusive(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -
     host = from_document(HostDeclaration, request["host"])
     identity = from_document(Identity, request["identity"])
     wanted = Request(request["campaign"], host, identity, keeper, request["takeover"])
-    steps, folder = enter(state_dir, wanted, READER, _teller("mode"))
+    steps, folder = enter(state_dir, wanted, READER, teller("mode"))
     return {"changed": True, "steps": steps, "folder": str(folder)}
 
 
 def _restored(state_dir: Path, request: Answer) -> Answer:
     """Gives the host back."""
-    healed = heal(state_dir, request["reason"], READER, _teller("restore"))
+    healed = heal(state_dir, request["reason"], READER, teller("restore"))
     wait_released(healed)
     return {
         "changed": healed.changed,

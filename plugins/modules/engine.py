@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loads and unloads the pinned engine of a lane."""
+"""Documentation of the action plugin of the same name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ description:
   - V(loaded) starts exactly the launch plan, fails at once with the last log lines when the engine ends, gives up at the plan's limit, is ready
     only when health answers, the served name is listed and one real completion came back, and then compares the live configuration with the plan.
   - V(unloaded) stops it within its limit and proves that it is gone.
-  - The engine is a child of the keeper that O(state_dir)'s reservation has; see M(tandem.campaign.gpu_mode).
+  - The docker runtime creates exactly the plan's container from an image that is already there, with GPUs by UUID, a read-only cache, loopback only,
+    no restart policy and no new privileges; it is owned by its label, never by its name.
+  - The engine is started by the keeper that O(state_dir)'s reservation has; see M(tandem.campaign.gpu_mode). An engine of the same plan that runs already
+    is read back and left as it is.
+  - No module is packed and sent; the keeper's program, which lies on the host already, does it.
 author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
@@ -37,9 +41,6 @@ options:
     description: The launch plan, as RV(tandem.campaign.plan#module:lanes) holds it.
     type: dict
     required: true
-  launcher:
-    description: The program that starts the engine, already on the host; set by the action plugin.
-    type: path
 """
 
 EXAMPLES = r"""
@@ -61,8 +62,13 @@ ready_s:
   description: Seconds from the start to readiness.
   returned: when O(state=loaded)
   type: float
+unproven:
+  description: Settings of the plan that the engine does not tell, as sentences.
+  returned: when O(state=loaded)
+  type: list
+  elements: str
 outcome:
-  description: How the engine ended, V(terminated), V(killed) or V(gone).
+  description: How the engine ended, V(terminated), V(killed) or V(gone), or what had to be done.
   returned: when O(state=unloaded)
   type: str
 failure:
@@ -70,58 +76,3 @@ failure:
   returned: failure
   type: dict
 """
-
-from pathlib import Path
-from typing import Any
-
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.lane import load, unload
-from ..module_utils._evidence.progress import Progress
-from ..module_utils._words.documents import from_document
-from ..module_utils._words.errors import CampaignError
-from ..module_utils._words.identity import Identity
-from ..module_utils._words.plan import LaunchPlan
-
-
-def act(module: AnsibleModule) -> dict[str, Any]:
-    """Loads or unloads, or says what would be started."""
-    params = module.params
-    plan = from_document(LaunchPlan, params["plan"])
-    if module.check_mode:
-        text = " ".join(plan.argv) + "\n"
-        return {
-            "changed": True,
-            "diff": {
-                "before": "" if params["state"] == "loaded" else text,
-                "after": text if params["state"] == "loaded" else "",
-            },
-        }
-    progress = Progress(params["progress"])
-    state_dir, folder = Path(params["state_dir"]), Path(params["folder"])
-    identity = from_document(Identity, params["identity"])
-    verb = unload if params["state"] == "unloaded" else load
-    return verb(plan, state_dir, folder, identity, lambda text: progress.tell("load", text))
-
-
-def main() -> None:
-    module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["loaded", "unloaded"], "required": True},
-            "plan": {"type": "dict", "required": True},
-            "state_dir": {"type": "path", "required": True},
-            "folder": {"type": "path", "required": True},
-            "identity": {"type": "dict", "required": True},
-            "launcher": {"type": "path"},
-            "progress": {"type": "path"},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        module.exit_json(**act(module))
-    except CampaignError as exc:
-        module.fail_json(**exc.as_result())
-
-
-if __name__ == "__main__":
-    main()

@@ -31,6 +31,10 @@ options:
     description: The port that the engine will listen on.
     type: int
     required: true
+  docker_socket:
+    description: The Docker Engine's socket, for hosts whose engines or services are containers; empty where none is.
+    type: str
+    default: ""
   engine_environments:
     description: Engine kind to C({python}), the interpreter of its Python environment.
     type: dict
@@ -61,6 +65,11 @@ port_free:
   description: Whether a server could listen on O(port) now.
   returned: success
   type: bool
+port_models:
+  description: What answers on O(port) instead, as the model names that it lists.
+  returned: success
+  type: list
+  elements: str
 engine_environments:
   description: Engine kind to C(python), C(distributions) (name to version) and C(problem).
   returned: success
@@ -71,10 +80,14 @@ reservation:
   type: dict
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._engine.occupant import listed_models
+from ..module_utils._host.docker import Docker
+from ..module_utils._host.docker_facts import docker_facts
 from ..module_utils._host.probe import (
     default_state_dir,
     folder_report,
@@ -86,6 +99,18 @@ from ..module_utils._host.probe import (
 from ..module_utils._mode.reservation import read_reservation
 from ..module_utils._words.documents import to_document
 from ..module_utils._words.errors import CampaignError
+from ..module_utils._words.host import HostFacts
+
+
+def with_docker(facts: HostFacts, socket: str) -> HostFacts:
+    """The facts with what the Docker Engine says of itself, or why it says nothing."""
+    if not socket:
+        return facts
+    try:
+        docker = Docker(socket)
+        return replace(facts, docker=docker_facts(docker.info(), docker.version()))
+    except CampaignError as exc:
+        return replace(facts, docker_problem=str(exc))
 
 
 def main() -> None:
@@ -93,6 +118,7 @@ def main() -> None:
         argument_spec={
             "state_dir": {"type": "str", "default": ""},
             "port": {"type": "int", "required": True},
+            "docker_socket": {"type": "str", "default": ""},
             "engine_environments": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
@@ -100,11 +126,13 @@ def main() -> None:
     state_dir = module.params["state_dir"] or default_state_dir()
     try:
         reservation = read_reservation(Path(state_dir))
+        free, port = port_is_free("127.0.0.1", module.params["port"]), module.params["port"]
         module.exit_json(
             changed=False,
-            facts=to_document(read_facts(run_program)),
+            facts=to_document(with_docker(read_facts(run_program), module.params["docker_socket"])),
             state_dir=folder_report(state_dir),
-            port_free=port_is_free("127.0.0.1", module.params["port"]),
+            port_free=free,
+            port_models=[] if free else listed_models(f"http://127.0.0.1:{port}"),
             engine_environments={
                 kind: read_engine_environment(str(environment["python"]), run_program)
                 for kind, environment in module.params["engine_environments"].items()

@@ -46,7 +46,7 @@ options:
     type: dict
     default: {}
   cache:
-    description: The Hugging Face hub cache, C({path}) or C({volume}).
+    description: The Hugging Face hub cache, C({path}), or C({volume}) with the hub's folder inside it as C(hub).
     type: dict
     required: true
   engine_environments:
@@ -74,7 +74,7 @@ options:
     type: float
     default: 1.0
   docker_socket:
-    description: The Docker Engine's socket on the host, for services of kind container.
+    description: The Docker Engine's socket on the host, for engines and services that are containers.
     type: str
     default: /var/run/docker.sock
   route_files:
@@ -90,6 +90,21 @@ options:
     description: Seconds that freeing GPU memory may take after a stop.
     type: float
     default: 180.0
+  docker_network:
+    description:
+      - How an engine in a container is reached. V(bridge) publishes its port on the host's loopback. V(host) shares the host's network, where the
+        engine itself listens on loopback only; Docker Desktop's host network is not the host's.
+    type: str
+    choices: [bridge, host]
+    default: bridge
+  docker_gpus:
+    description: Who serves the GPU request, Docker's V(nvidia) driver or V(cdi).
+    type: str
+    choices: [nvidia, cdi]
+    default: nvidia
+  engine_key_file:
+    description: A file on the host with the key that the engine asks for, where its image sets one.
+    type: str
   takeover:
     description: Whether a reservation that nobody holds any more is left to M(tandem.campaign.gpu_mode) instead of being refused here.
     type: bool
@@ -118,6 +133,11 @@ options:
     type: list
     elements: dict
     default: []
+  images:
+    description: What M(tandem.campaign.image_verify) returned as C(images).
+    type: list
+    elements: dict
+    default: []
 """
 
 EXAMPLES = r"""
@@ -142,6 +162,20 @@ identity:
   description: The identity block of the host's own artifacts.
   returned: success
   type: dict
+images:
+  description: What M(tandem.campaign.image_verify) takes as O(tandem.campaign.image_verify#module:images).
+  returned: success
+  type: list
+  elements: dict
+patch_sets:
+  description: What M(tandem.campaign.image_derive) builds, C(base), C(patch_set), C(sha256) and the C(wheels) (C(name), C(url), C(sha256)) it needs.
+  returned: success
+  type: list
+  elements: dict
+docker_socket:
+  description: The Docker Engine's socket where the campaign needs one, otherwise empty.
+  returned: success
+  type: str
 lanes:
   description:
     - One entry a recipe with C(name), C(action) (V(run), V(complete), V(refused)), C(refusal), C(recipe), C(protocols), C(contract), C(plan),

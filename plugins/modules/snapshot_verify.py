@@ -17,16 +17,32 @@ author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
   - tandem.campaign.attributes
+  - tandem.campaign.docker
 attributes:
   check_mode:
     support: full
+    details: In check mode no container is started, so a snapshot in a volume is not read.
   diff_mode:
     support: none
 options:
   cache:
     description: The hub folder (the one that holds C(models--ORG--NAME)).
     type: path
-    required: true
+  volume:
+    description: The Docker volume that holds the hub instead. It is read by a container of the lane's image without GPU and network, which mounts it read-only.
+    type: str
+  hub:
+    description: The hub's folder inside O(volume), empty for its root.
+    type: str
+    default: ""
+  images:
+    description: What M(tandem.campaign.image_verify) returned, for the ids of the images that read O(volume).
+    type: list
+    elements: dict
+    default: []
+  verifier:
+    description: The program that reads O(volume), already on the host; set by the action plugin.
+    type: path
   snapshots:
     description: What to verify.
     type: list
@@ -43,6 +59,9 @@ options:
         required: true
       file:
         description: A file that must be there (the weights of a GGUF repository).
+        type: str
+      image:
+        description: The image whose Python reads O(volume).
         type: str
   depth:
     description: V(structure) checks layout, headers and sizes; V(hash) also recomputes every blob's content hash.
@@ -77,55 +96,59 @@ snapshots:
   elements: dict
 """
 
-import time
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._cache.layout import Problem
-from ..module_utils._cache.verify import verify_snapshot
+from ..module_utils._cache.report import snapshot_report, unread_report
 from ..module_utils._evidence.progress import Progress
-from ..module_utils._words.documents import to_document
+from ..module_utils._host.docker import Docker
+from ..module_utils._images.volume import verify_in_volume
+from ..module_utils._words.host import Cache
 
-TELL_S = 1.0
 
+def verify_all(params: dict[str, Any], *, check_mode: bool) -> list[dict[str, Any]]:
+    """A report a snapshot."""
+    progress = Progress(params["progress"])
 
-def verify(hub: Path, wanted: dict[str, Any], depth: str, progress: Progress) -> dict[str, Any]:
-    """One snapshot's report as plain JSON."""
-    start = time.monotonic()
-    told = [0.0]
+    def tell(text: str, done: int, total: int) -> None:
+        progress.tell("verify", text, done=done, total=total)
 
-    def tell(done: int, total: int) -> None:
-        elapsed = time.monotonic() - start
-        if elapsed - told[0] >= TELL_S or done == total:
-            told[0] = elapsed
-            rate = done / elapsed / 1e9 if elapsed else 0
-            progress.tell(
-                "verify",
-                f"{wanted['repo']}: {done / 1e9:.2f} of {total / 1e9:.2f} GB, {rate:.2f} GB/s",
-                done=done,
-                total=total,
+    if params["cache"]:
+        return [snapshot_report(Path(params["cache"]), wanted, params["depth"], tell) for wanted in params["snapshots"]]
+    cache, docker = Cache(volume=params["volume"], hub=params["hub"]), Docker(params["docker_socket"])
+    ids = {image["image"]: image["id"] for image in params["images"]}
+    reports = []
+    for wanted in params["snapshots"]:
+        image = ids.get(wanted["image"])
+        if check_mode:
+            reports.append(
+                unread_report(wanted, "a snapshot in a volume is read by a container, and check mode starts none")
             )
-
-    report = verify_snapshot(hub, wanted["repo"], wanted["revision"], "hash" if depth == "hash" else "structure", tell)
-    document: dict[str, Any] = to_document(report)
-    file = wanted.get("file")
-    if file and not document["problems"] and file not in [name for name, _size, _digest in report.files]:
-        document["problems"].append(
-            to_document(Problem(file, "the recipe's weight file", "no such file in the snapshot"))
-        )
-        document["proof"] = None
-    document["texts"] = [str(problem) for problem in report.problems] or [
-        f"{item['file']}: expected {item['expected']}, found {item['found']}" for item in document["problems"]
-    ]
-    return {**document, "seconds": round(time.monotonic() - start, 3)}
+        elif image is None:
+            reports.append(
+                unread_report(
+                    wanted,
+                    f"a snapshot in a volume is read with the lane's image, and {wanted['image']} is not usable here",
+                )
+            )
+        else:
+            reports.append(
+                verify_in_volume(docker, cache, image, Path(params["verifier"]), wanted, params["depth"], tell)
+            )
+    return reports
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "cache": {"type": "path", "required": True},
+            "cache": {"type": "path"},
+            "volume": {"type": "str"},
+            "hub": {"type": "str", "default": ""},
+            "docker_socket": {"type": "path", "default": "/var/run/docker.sock"},
+            "images": {"type": "list", "elements": "dict", "default": []},
+            "verifier": {"type": "path"},
             "snapshots": {
                 "type": "list",
                 "elements": "dict",
@@ -134,20 +157,22 @@ def main() -> None:
                     "repo": {"type": "str", "required": True},
                     "revision": {"type": "str", "required": True},
                     "file": {"type": "str"},
+                    "image": {"type": "str"},
                 },
             },
             "depth": {"type": "str", "choices": ["structure", "hash"], "default": "hash"},
             "fail_on_problems": {"type": "bool", "default": True},
             "progress": {"type": "path"},
         },
+        mutually_exclusive=[("cache", "volume")],
+        required_one_of=[("cache", "volume")],
         supports_check_mode=True,
     )
-    progress = Progress(module.params["progress"])
-    hub = Path(module.params["cache"])
-    reports = [verify(hub, wanted, module.params["depth"], progress) for wanted in module.params["snapshots"]]
+    reports = verify_all(module.params, check_mode=module.check_mode)
     texts = [f"{report['repo']}: {text}" for report in reports for text in report["texts"]]
     if texts and module.params["fail_on_problems"]:
-        module.fail_json(msg=f"{len(texts)} problems in {hub}: " + "; ".join(texts[:5]), snapshots=reports)
+        where = module.params["cache"] or f"volume {module.params['volume']}"
+        module.fail_json(msg=f"{len(texts)} problems in {where}: " + "; ".join(texts[:5]), snapshots=reports)
     module.exit_json(changed=False, snapshots=reports)
 
 

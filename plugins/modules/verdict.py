@@ -36,6 +36,11 @@ options:
     description: The infrastructure fault that ended the lane, or kept the host from being taken; empty for none.
     type: str
     default: ""
+  unproven:
+    description: What M(tandem.campaign.engine) returned as C(unproven); a lane that would be qualified is inconclusive with it.
+    type: list
+    elements: str
+    default: []
   plan:
     description: What M(tandem.campaign.plan) returned. Required for V(host).
     type: dict

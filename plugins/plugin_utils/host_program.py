@@ -41,9 +41,19 @@ class HostProgramAction(LongAction):
         return lines[0].strip(), "reserved" in lines, "present" in lines
 
     def call_program(
-        self, request: dict[str, Any], task_vars: dict[str, Any], *, state_dir: str, present: bool, keep: bool
+        self,
+        request: dict[str, Any],
+        task_vars: dict[str, Any],
+        *,
+        state_dir: str,
+        present: bool,
+        keep: bool,
+        label: str = "",
     ) -> dict[str, Any]:
-        """The program's result. ``keep``: it is put among the state folder's programs; otherwise it only lies in the task's own folder."""
+        """The program's result. ``keep``: it is put among the state folder's programs; otherwise it only lies in the task's own folder.
+
+        ``label`` stands before each line of progress (default: the host's name).
+        """
         scratch, python = self._make_tmp_path(), self._interpreter(task_vars)
         if keep:
             program = keeper_path(state_dir)
@@ -61,7 +71,10 @@ class HostProgramAction(LongAction):
             f"cd {shlex.quote(scratch)} && : > out && {{ {command} < request.json >> out 2> err & }} && p=$! && echo $p"
         )
         return self._follow_program(
-            f"{start} && {WAIT.format(pid='$p', line=1, gone=GONE)}", scratch, state_dir, task_vars
+            f"{start} && {WAIT.format(pid='$p', line=1, gone=GONE)}",
+            scratch,
+            state_dir,
+            label or str(task_vars.get("inventory_hostname", "")),
         )
 
     def _keep_program(self, state_dir: str, path: str, python: str) -> None:
@@ -77,8 +90,7 @@ class HostProgramAction(LongAction):
                 f"{path} can't be unpacked on the host: {plain(str(answer.get('stderr') or answer.get('stdout')))}"
             )
 
-    def _follow_program(self, start: str, scratch: str, state_dir: str, task_vars: dict[str, Any]) -> dict[str, Any]:
-        label = str(task_vars.get("inventory_hostname", ""))
+    def _follow_program(self, start: str, scratch: str, state_dir: str, label: str) -> dict[str, Any]:
         answer = self._low_level_execute_command(start, sudoable=True)
         pid, _newline, shown = str(answer.get("stdout", "")).partition("\n")
         if not pid.strip().isdigit():

@@ -10,26 +10,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..module_utils._engine.adapters import ADAPTERS
+from ..module_utils._engine.container_spec import image_name
 from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
+from ..module_utils._host.docker_facts import engine_problems
 from ..module_utils._host.rules import contract_for
+from ..module_utils._images.image import repeated_entrypoint
 from ..module_utils._words.documents import sha256_of, to_document
 from ..module_utils._words.errors import CampaignError, RefusedError
 from ..module_utils._words.host import HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity, LaneKeyParts, lane_key
+from ..module_utils._words.patch import PatchSet
 from ..module_utils._words.plan import Contract, LaunchPlan
+from ..module_utils._words.recipe import Recipe
+from .patch_sets import read_patch_set
 from .recipes import FoundRecipe, Protocol, check_gates, read_lock, read_protocol
-
-#: Built in this version; a recipe that wants another is refused by name, never half run.
-RUNTIMES = ("process",)
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What the host told: facts, engine environments, snapshot reports by (repo, revision). Empty when only inspecting."""
+    """What the host told: facts, engine environments, snapshot reports by (repo, revision), image reports. Empty when only inspecting."""
 
     facts: HostFacts
     engine_environments: Mapping[str, Any] = field(default_factory=dict)
     snapshots: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Lane:
     identity: Identity
     key: str | None
     weights: Mapping[str, Any] | None
+    image: Mapping[str, Any] | None = None
+    patch_set: tuple[PatchSet, str] | None = None
     refusal: str | None = None
     outcome_if_refused: str = "infrastructure"
 
@@ -72,7 +78,10 @@ def decide(
     protocols = {name: protocol for name in recipe.protocols() if (protocol := read_protocol(name)) is not None}
     missing = tuple(name for name in recipe.protocols() if name not in protocols)
     check_gates(found, protocols)
-    contract = contract_for(observed.facts, recipe)
+    patch_set = read_patch_set(found) if recipe.engine.derived else None
+    image = observed.images.get(image_name(recipe)) if recipe.engine.runtime == "docker" else None
+    devices = tuple(role.device for role in list(host.gpu_roles.values())[: recipe.needs.roles])
+    contract = contract_for(observed.facts, recipe, devices, (image or {}).get("environment"))
     pins, lock_sha256 = read_lock(found) if recipe.engine.lock else ({}, None)
     engine_build = {
         "kind": recipe.engine.kind,
@@ -80,8 +89,8 @@ def decide(
         "image": recipe.engine.image,
         "lock_sha256": lock_sha256,
     }
-    if recipe.engine.derived:
-        engine_build["image"] = f"{recipe.engine.derived.base} + {recipe.engine.derived.patch_set}"
+    if patch_set:
+        engine_build |= {"image": image_name(recipe), "patch_set_sha256": patch_set[1]}
     weights = observed.snapshots.get((recipe.model.repo, recipe.model.revision))
     identity = base.learned(
         recipe=recipe.name,
@@ -90,12 +99,14 @@ def decide(
         contract_sha256=sha256_of(contract),
         protocols={name: protocol.sha256 for name, protocol in protocols.items()},
     )
-    lane = Lane(found, protocols, missing, contract, None, identity, None, weights)
+    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set)
     try:
         if not inspecting:
             _refuse_what_is_not_built(lane)
             _refuse_what_the_host_lacks(lane, host, observed, pins)
-        plan = launch_plan(recipe, host, contract, launchers=launchers)
+        plan = launch_plan(recipe, host, contract, launchers=launchers, image_id=(image or {}).get("id"))
+        if not inspecting and image is not None:
+            _refuse_entrypoint(plan, image)
     except RefusedError as exc:
         outcome = "not_run" if exc.facts.get("not_run") else "infrastructure"
         return replace(lane, refusal=str(exc), outcome_if_refused=outcome)
@@ -131,7 +142,6 @@ def _keyed(lane: Lane, host: HostDeclaration, observed: Observed, plan: LaunchPl
 def _refuse_what_is_not_built(lane: Lane) -> None:
     recipe = lane.found.recipe
     unbuilt = [
-        (recipe.engine.runtime not in RUNTIMES, f"runtime {recipe.engine.runtime!r}"),
         (recipe.engine.kind not in ADAPTERS, f"engine {recipe.engine.kind!r}"),
         (recipe.needs.roles > 1, "the NCCL preflight, which a load over several GPUs needs,"),
         (recipe.needs.nodes > 1, "an engine over several nodes"),
@@ -147,14 +157,11 @@ def _refuse_what_is_not_built(lane: Lane) -> None:
 
 def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Observed, pins: dict[str, str]) -> None:
     recipe = lane.found.recipe
-    known = {gpu.uuid for gpu in observed.facts.gpus}
-    for name, device in assign_roles(recipe, host).items():
-        if device != "cpu" and device not in known:
-            raise RefusedError(
-                f"role {name}: no device {device} on this host (nvidia-smi lists {', '.join(sorted(known)) or 'none'})"
-            )
+    refuse_devices(recipe, host, observed.facts)
     if lane.contract.conflicts:
         raise RefusedError("; ".join(lane.contract.conflicts))
+    if recipe.engine.runtime == "docker":
+        _refuse_docker(lane, host, observed.facts)
     _check_environment(recipe.engine.kind, pins, observed)
     if lane.weights is None:
         raise RefusedError(f"the snapshot of {recipe.model.repo} was not verified")
@@ -164,6 +171,43 @@ def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Obs
         raise RefusedError(
             f"snapshot {recipe.model.repo}@{recipe.model.revision}: {'; '.join(texts[:3])}{more}. "
             f"Fetch it whole: hf download {recipe.model.repo} --revision {recipe.model.revision}"
+        )
+
+
+def refuse_devices(recipe: Recipe, host: HostDeclaration, facts: HostFacts) -> None:
+    """Every role the recipe needs has its own device, and each of them is on this host. More devices than needed are fine."""
+    known = {gpu.uuid for gpu in facts.gpus}
+    roles = assign_roles(recipe, host)
+    missing = [f"role {name}: no device {device}" for name, device in roles.items() if device not in (*known, "cpu")]
+    if missing:
+        raise RefusedError(
+            f"recipe {recipe.name} needs {len(roles)} GPUs, {len(roles) - len(missing)} of {len(roles)} are on this host: "
+            f"{'; '.join(missing)} (nvidia-smi lists {', '.join(sorted(known)) or 'none'})"
+        )
+    gpus = [device for device in roles.values() if device != "cpu"]
+    if len(set(gpus)) != len(gpus):
+        raise RefusedError(f"recipe {recipe.name} needs {len(roles)} GPUs, and two of its roles have the same device")
+
+
+def _refuse_docker(lane: Lane, host: HostDeclaration, facts: HostFacts) -> None:
+    """The engine can run containers, and the lane's image is there, is what it says and gets its devices."""
+    if facts.docker is None:
+        raise RefusedError(facts.docker_problem or f"the Docker Engine at {host.docker_socket} was not asked")
+    gpus = any(device != "cpu" for device in assign_roles(lane.found.recipe, host).values())
+    if problems := engine_problems(facts.docker, gpus=gpus, cdi=host.docker_gpus == "cdi"):
+        raise RefusedError("; ".join(problems))
+    if lane.image is None:
+        raise RefusedError(f"image {image_name(lane.found.recipe)} was not verified")
+    if lane.image["problems"]:
+        raise RefusedError("; ".join(lane.image["problems"]))
+
+
+def _refuse_entrypoint(plan: LaunchPlan, image: Mapping[str, Any]) -> None:
+    repeated = repeated_entrypoint(image.get("entrypoint") or [], plan.argv)
+    if repeated:
+        raise RefusedError(
+            f"recipe {plan.recipe}: its start repeats the image's entrypoint: the argument {repeated!r} would be rejected; "
+            "engine.entrypoint names the whole program once"
         )
 
 
@@ -199,7 +243,9 @@ def host_problems(host: HostDeclaration, report: Mapping[str, Any], *, takeover:
             f"campaign_state_dir {state['path']} has {state['free_gib']:.2f} GiB free, evidence needs {host.min_free_gib:g} (campaign_min_free_gib)"
         )
     if not report["port_free"]:
-        problems.append(f"port {host.port} is taken on this host; free it or set campaign_port")
+        models = report.get("port_models")
+        answer = f" (what answers there lists {', '.join(map(str, models))})" if models else ""
+        problems.append(f"port {host.port} is taken on this host{answer}; free it or set campaign_port")
     reservation = report.get("reservation")
     if reservation and not takeover:
         problems.append(

@@ -13,13 +13,16 @@ from pathlib import Path
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
 KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_mode", "_state")
+VERIFIER_FOLDERS = ("_words", "_cache")
+#: Shells that the keeper's program has beside its own.
+KEEPER_SHELLS = ("keeper_main.py", "watch_main.py", "hand_main.py", "mode_main.py", "engine_main.py", "state_main.py")
 LAUNCHERS = {"llama_cpp": "_engine/llama_cpp_server.py"}
 #: Plain HTTP on loopback is all it speaks; http.client would spend 15 ms of each start on TLS.
-ENTRY = b"""import sys
+ENTRY = """import sys
 
 sys.modules["ssl"] = None
 
-from tandem_campaign.keeper_main import main
+from tandem_campaign.{shell} import main
 
 sys.exit(main())
 """
@@ -30,25 +33,46 @@ EPOCH = (2026, 1, 1, 0, 0, 0)
 @cache
 def keeper_sources() -> dict[str, bytes]:
     """Archive name -> content: module_utils as the package ``tandem_campaign``, and what runs it."""
+    return _sources("keeper_main", KEEPER_FOLDERS, KEEPER_SHELLS)
+
+
+def _sources(shell: str, folders: tuple[str, ...], shells: tuple[str, ...]) -> dict[str, bytes]:
     # A zip file has no folders of its own, so each package needs its __init__.
-    packages = ("tandem_campaign", *(f"tandem_campaign/{folder}" for folder in KEEPER_FOLDERS))
-    files = {"__main__.py": ENTRY, **{f"{package}/__init__.py": b"" for package in packages}}
+    packages = ("tandem_campaign", *(f"tandem_campaign/{folder}" for folder in folders))
+    files = {
+        "__main__.py": ENTRY.format(shell=shell).encode(),
+        **{f"{package}/__init__.py": b"" for package in packages},
+    }
     paths = [
-        *MODULE_UTILS.glob("*_main.py"),
-        *(file for folder in KEEPER_FOLDERS for file in (MODULE_UTILS / folder).glob("*.py")),
+        *(MODULE_UTILS / name for name in shells),
+        *(file for folder in folders for file in (MODULE_UTILS / folder).glob("*.py")),
     ]
     return files | {f"tandem_campaign/{path.relative_to(MODULE_UTILS)}": path.read_bytes() for path in paths}
 
 
 def keeper_program() -> bytes:
     """``keeper.pyz``, which runs on the standard library of Python 3.10 or newer. The same sources give the same bytes."""
+    return _program(keeper_sources())
+
+
+def _program(sources: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(keeper_sources().items()):
+        for name, content in sorted(sources.items()):
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return b"#!/usr/bin/env python3\n" + buffer.getvalue()
+
+
+@cache
+def verifier_program() -> bytes:
+    """The snapshot proof for a container that reads a volume."""
+    return _program(_sources("verify_main", VERIFIER_FOLDERS, ("verify_main.py",)))
+
+
+def verifier_path(state_dir: str) -> str:
+    return f"{state_dir}/programs/verify-{_mark(verifier_program())}.pyz"
 
 
 def keeper_path(state_dir: str) -> str:

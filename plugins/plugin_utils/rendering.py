@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from ..module_utils._words.plan import LaunchPlan
+from ..module_utils._words.plan import ContainerStart, LaunchPlan
 from .planning import Lane
 
 
@@ -77,15 +77,27 @@ def _start(plan: LaunchPlan) -> list[str]:
     """The start as it would be typed, a flag a line."""
     lines = [f"  roles     {', '.join(f'{name} ({device})' for name, device in plan.roles.items())}"]
     lines += [f"  env       {name}={value}" for name, value in plan.environment.items()]
-    lines += [
-        f"  mount     {mount.source} at {mount.target}{', read-only' if mount.read_only else ''}"
-        for mount in plan.mounts
-    ]
-    if plan.ipc:
-        lines.append(f"  memory    ipc {plan.ipc}, shm {plan.shm_gib or 0:g} GiB, ulimits {plan.ulimits or 'default'}")
+    if plan.container:
+        lines += _container(plan.container)
     groups: list[list[str]] = [[]]
     for argument in plan.argv:
         if argument.startswith("-") and len(argument) > 1 and groups[-1]:
             groups.append([])
         groups[-1].append(argument)
     return lines + [f"  {'start' if number == 0 else '':<9} {shlex.join(group)}" for number, group in enumerate(groups)]
+
+
+def _container(start: ContainerStart) -> list[str]:
+    """What Docker is asked for beside the command."""
+    sources = [
+        f"{mount.kind} {mount.source} at {mount.target}{', read-only' if mount.read_only else ''}"
+        for mount in start.mounts
+    ]
+    shm = f", shm {start.shm_gib:g} GiB" if start.shm_gib else ""
+    return [
+        f"  container {start.name}, network {start.network}, restart no, no new privileges, capabilities dropped",
+        f"  devices   {', '.join(start.devices) or 'none'}",
+        *(f"  mount     {source}" for source in sources),
+        *(f"  tmpfs     {path} ({options})" for path, options in start.tmpfs.items()),
+        f"  memory    ipc {start.ipc}{shm}, ulimits {start.ulimits or 'default'}",
+    ]

@@ -15,7 +15,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,20 @@ from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs impor
 TINY = "tandem-test/tiny:1"
 PROGRAMS = Path(__file__).parent
 MACHINE = "tandem-test/machine:1"
+#: Debian's Python with the demo's engine (tools/demo_image.py); SCRIPTED is the same with scripted_engine.py and a nvidia-smi inside.
+ENGINE = "tandem-test/engine:1"
+SCRIPTED = "tandem-test/scripted:1"
+ENGINE_ARCHIVE = Path(os.environ.get("TANDEM_DEMO_DIR") or PROGRAMS.parents[1] / ".demo") / "docker" / "engine.tar"
+#: What a container's toolkit would have put there: lists the devices that the container was given, or a file's instead.
+SMI_INSIDE = """#!/bin/sh
+devices=$(tr '\\0' '\\n' < /proc/1/environ | sed -n 's/^NVIDIA_VISIBLE_DEVICES=//p')
+test -r /opt/devices && devices=$(cat /opt/devices)
+number=0
+for device in $(echo "$devices" | tr ',' ' '); do
+  echo "GPU $number: NVIDIA RTX PRO 6000 (UUID: $device)"
+  number=$((number + 1))
+done
+"""
 #: A folder, a link or a file's content in an image.
 Entry = bytes | str | None
 
@@ -119,22 +133,43 @@ class Daemon:
         }
         self._import(MACHINE, machine)
 
+    def make_engine_images(self) -> None:
+        """``ENGINE`` and ``SCRIPTED``."""
+        changes = ['ENTRYPOINT ["/opt/tandem/llama-cpp-server"]', "ENV LANG=C.UTF-8"]
+        options = [item for change in changes for item in ("--change", change)]
+        self.cli("import", *options, str(ENGINE_ARCHIVE), ENGINE)
+        self.derive(
+            ENGINE,
+            SCRIPTED,
+            {
+                "opt/scripted_engine.py": (PROGRAMS / "scripted_engine.py").read_bytes(),
+                "usr/bin/nvidia-smi": SMI_INSIDE.encode(),
+            },
+        )
+
+    def derive(self, base: str, image: str, files: dict[str, bytes], *changes: str) -> None:
+        """``base`` with some files more, by Docker's own commands."""
+        container = self.cli("create", base, "true")
+        buffer = _archive(files)
+        command = ["docker", "--host", f"unix://{self.socket}", "cp", "-", f"{container}:/"]
+        subprocess.run(command, input=buffer, capture_output=True, check=True)
+        self.cli(
+            "commit", *(item for change in ("CMD []", *changes) for item in ("--change", change)), container, image
+        )
+        self.cli("rm", container)
+
+    def publish(self, image: str, registry: str, name: str) -> str:
+        """Pushes; returns ``registry/name@sha256:…``."""
+        tag = f"{registry}/{name}:1"
+        self.cli("tag", image, tag)
+        self.cli("push", "--quiet", tag)
+        digests: list[str] = json.loads(self.cli("inspect", "--format", "{{json .RepoDigests}}", tag))
+        return next(item for item in digests if item.startswith(registry))
+
     def _import(self, image: str, entries: dict[str, Entry]) -> None:
         """None is a folder, text a link, bytes a program or file."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as tar:
-            for name, content in entries.items():
-                entry = tarfile.TarInfo(name)
-                entry.mode = 0o755
-                if isinstance(content, bytes):
-                    entry.size = len(content)
-                    tar.addfile(entry, io.BytesIO(content))
-                    continue
-                entry.type = tarfile.DIRTYPE if content is None else tarfile.SYMTYPE
-                entry.linkname = content or ""
-                tar.addfile(entry)
         command = ["docker", "--host", f"unix://{self.socket}", "import", "-", image]
-        subprocess.run(command, input=buffer.getvalue(), capture_output=True, check=True)
+        subprocess.run(command, input=_archive(entries), capture_output=True, check=True)
 
     def run_httpd(self, name: str, port: int, *options: str, start_s: float = 0.0, deaf: bool = False) -> None:
         """A service that answers 200 at /health ``start_s`` after its start; a deaf one ignores SIGTERM."""
@@ -177,6 +212,23 @@ class Daemon:
         names = self.cli("ps", "--all", "--quiet").split()
         if names:
             self.cli("rm", "--force", *names)
+
+
+def _archive(entries: Mapping[str, Entry] | Mapping[str, bytes]) -> bytes:
+    """A tar of programs, links and folders, all executable."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in entries.items():
+            entry = tarfile.TarInfo(name)
+            entry.mode = 0o755
+            if isinstance(content, bytes):
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+                continue
+            entry.type = tarfile.DIRTYPE if content is None else tarfile.SYMTYPE
+            entry.linkname = content or ""
+            tar.addfile(entry)
+    return buffer.getvalue()
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ def engine_that_is_deaf() -> LaunchPlan:
 def load(host: FaultHost) -> int:
     request = {"op": "start", "plan": to_document(engine_that_is_deaf()), "log": str(host.folder / "engine.log")}
     time.sleep(0.2)
-    return int(ask_keeper(host.state_dir, request)["engine"]["process"]["pid"])
+    return int(ask_keeper(host.state_dir, request)["engine"]["identity"]["pid"])
 
 
 @fault("keeper-killed")

@@ -20,6 +20,8 @@ from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs impor
     pids,
     stop,
 )
+from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import Daemon, private_daemon
+from ansible_collections.tandem.campaign.tests.fakes.nvidia import Cards
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = Path(os.environ.get("TANDEM_DEMO_DIR") or ROOT / ".demo")
@@ -152,3 +154,28 @@ def demo_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
     assert done.returncode == 0, done.stdout + done.stderr
     yield host
     host.clear()
+
+
+@pytest.fixture(scope="module")
+def cards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cards]:
+    """Two cards on the PATH of the engine and of the tests."""
+    cards = Cards(tmp_path_factory.mktemp("cards"))
+    cards.hook()
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{cards.folder}:{before}"
+    yield cards
+    os.environ["PATH"] = before
+
+
+@pytest.fixture(scope="module")
+def daemon(cards: Cards) -> Iterator[Daemon]:
+    """A Docker Engine of the test file's own, which takes GPU requests."""
+    with private_daemon(cards.folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def engines(daemon: Daemon) -> Daemon:
+    """The same with the images of engines."""
+    daemon.make_engine_images()
+    return daemon

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import time
@@ -20,27 +19,10 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.errors impo
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Admission, Health, Role, Service
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import LaunchPlan
 from ansible_collections.tandem.campaign.tests.fakes.bench import Bench, free_port
-from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import TINY, Daemon, private_daemon
+from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import TINY, Daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
 from ansible_collections.tandem.campaign.tests.fakes.stalling_proxy import stalling_proxy
 from ansible_collections.tandem.campaign.tests.faults.matrix import fault
-
-
-@pytest.fixture(scope="module")
-def cards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cards]:
-    """Two cards on the PATH of the engine and of the tests."""
-    cards = Cards(tmp_path_factory.mktemp("cards"))
-    cards.hook()
-    before = os.environ["PATH"]
-    os.environ["PATH"] = f"{cards.folder}:{before}"
-    yield cards
-    os.environ["PATH"] = before
-
-
-@pytest.fixture(scope="module")
-def daemon(cards: Cards) -> Iterator[Daemon]:
-    with private_daemon(cards.folder) as running:
-        yield running
 
 
 @pytest.fixture

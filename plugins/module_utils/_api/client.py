@@ -64,7 +64,7 @@ class Client:
         The clock starts when the connection stands and the body is serialised; nothing but reading and the clock is in the loop.
         """
         parts = urlsplit(self.base_url)
-        connection = _connection(parts, min(self.connect_s, timeout_s))
+        connection = connection_to(parts, min(self.connect_s, timeout_s))
         prefix = "" if parts.scheme == "unix" else parts.path.rstrip("/")
         pieces: list[tuple[int, bytes]] = []
         status: int | None = None
@@ -133,7 +133,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def _connection(parts: SplitResult, timeout_s: float) -> http.client.HTTPConnection:
+def connection_to(parts: SplitResult, timeout_s: float) -> http.client.HTTPConnection:
+    """A connection that is not open yet. Raises :class:`InputError` for an address of another kind."""
     if parts.scheme == "unix" and parts.path:
         return _UnixConnection(parts.path, timeout_s)
     if parts.scheme == "http" and parts.hostname:

@@ -1,36 +1,37 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process runtime's hand: starts an engine as a process of its own session and knows it again by its plan's hash."""
+"""The process runtime: starts an engine as a process of its own session and knows it again by its plan's hash."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from .._host.procfs import ProcessIdentity, environment_value, identity_of, oom_kills, pids, stop
+from .._host.procfs import (
+    ProcessIdentity,
+    command_line,
+    environment_value,
+    identity_of,
+    oom_kills,
+    pids,
+    stop,
+    wait_gone,
+)
 from .._words.errors import CampaignError
 from .._words.plan import LaunchPlan
+from .comparison import compared
+from .ending import ExitStatus
+from .runtime import EndWatch, EngineRecord, LiveStart, Stopped
 
 PLAN_VARIABLE = "TANDEM_PLAN_SHA256"
 BASE_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR")
-
-
-@dataclass(frozen=True)
-class ExitStatus:
-    """How an engine ended. ``oom``: the kernel killed for memory around then."""
-
-    code: int | None
-    signal: str | None
-    oom: bool
-
-    def describe(self) -> str:
-        if self.signal:
-            return f"killed by {self.signal}" + (" (the kernel ran out of memory)" if self.oom else "")
-        return f"ended with exit status {self.code}"
 
 
 @dataclass
@@ -38,9 +39,12 @@ class EngineProcess:
     """A running engine and its parent's knowledge of it. Lives in the keeper."""
 
     plan_sha256: str
-    identity: ProcessIdentity
+    process: ProcessIdentity
     popen: subprocess.Popen[bytes]
     oom_before: int | None = field(default_factory=oom_kills)
+
+    def identity(self) -> dict[str, Any]:
+        return {"runtime": "process", **vars(self.process)}
 
     def exit_status(self) -> ExitStatus | None:
         """None while it runs."""
@@ -85,11 +89,56 @@ def find_by_plan(plan_sha256: str) -> list[ProcessIdentity]:
     return [process for process in found if process is not None]
 
 
-def stop_engine(process: ProcessIdentity, stop_s: float) -> str:
-    """Bounded stop, then kill. Raises where even that leaves it there: the host is then unresolved."""
-    outcome = stop(process, stop_s)
-    if outcome == "unkillable":
-        raise CampaignError(
-            f"the engine (pid {process.pid}) is still there after SIGKILL; the next lane is refused", pid=process.pid
-        )
-    return outcome
+class ProcessRuntime:
+    """An engine is a child of its starter, so that its exit status and signal are known."""
+
+    def start(self, plan: LaunchPlan, log: Path) -> EngineProcess:
+        return start_engine(plan, plan.sha256, log)
+
+    def watch(self, identity: Mapping[str, Any], on_end: Callable[[], None]) -> EndWatch:
+        return _Watch(_process(identity), on_end)
+
+    def live(self, plan: LaunchPlan, identity: Mapping[str, Any]) -> LiveStart:
+        """Arguments and environment as the kernel shows them."""
+        pid = _process(identity).pid
+        argv = list(command_line(pid))
+        environment = {name: environment_value(pid, name) for name in plan.environment}
+        rows = [compared("argv", list(plan.argv), argv)]
+        rows += [
+            compared(f"environment {name}", value, environment[name] if environment[name] is not None else "(not set)")
+            for name, value in plan.environment.items()
+        ]
+        return LiveStart({"argv": argv, "environment": environment, "process": dict(identity)}, rows)
+
+    def stop(self, record: EngineRecord) -> list[Stopped]:
+        """Bounded stop, then kill. Raises where even that leaves it there: the host is then unresolved."""
+        stopped = []
+        for process in find_by_plan(str(record["plan_sha256"])):
+            outcome = stop(process, float(record["stop_s"]))
+            if outcome == "unkillable":
+                raise CampaignError(
+                    f"the engine (pid {process.pid}) is still there after SIGKILL; the next lane is refused",
+                    pid=process.pid,
+                )
+            stopped.append(Stopped(outcome, f"pid {process.pid}"))
+        return stopped
+
+
+class _Watch:
+    def __init__(self, process: ProcessIdentity, on_end: Callable[[], None]) -> None:
+        self.closed = False
+
+        def wait() -> None:
+            while not self.closed:
+                if wait_gone(process, 1.0):
+                    on_end()
+                    return
+
+        threading.Thread(target=wait, daemon=True).start()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _process(identity: Mapping[str, Any]) -> ProcessIdentity:
+    return ProcessIdentity(str(identity["boot_id"]), int(identity["pid"]), int(identity["start_ticks"]))

@@ -9,19 +9,24 @@ from dataclasses import dataclass
 
 from .._words.errors import RefusedError
 from .._words.host import HostDeclaration
-from .._words.plan import Contract, LaunchPlan, Mount
+from .._words.plan import Contract, LaunchPlan
 from .._words.recipe import Recipe
+from .container_spec import REMOTE_CODE_FOLDER, container_hub, container_start
+from .expects import expected_settings
 
-#: Where a container sees the cache; the process runtime sees the host's own path.
-CONTAINER_HUB = "/hf/hub"
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
+#: Our launcher inside an image that has it (see tools/demo_image.py).
+CONTAINER_PROGRAM = "/opt/tandem/llama-cpp-server"
+#: What starts the engine where the recipe names no entrypoint. The plan's first word replaces the image's own entrypoint, so that the
+#: start is whole and known without the image; a wrapper that an image needs stands in the recipe's entrypoint.
 DEFAULT_ENTRYPOINT = {
     "vllm": ("python3", "-m", "vllm.entrypoints.openai.api_server"),
     "sglang": ("python3", "-m", "sglang.launch_server"),
+    "llama_cpp": (CONTAINER_PROGRAM,),
 }
 
 
@@ -74,11 +79,18 @@ def assign_roles(recipe: Recipe, host: HostDeclaration) -> dict[str, str]:
     return {name: host.gpu_roles[name].device for name in names[: recipe.needs.roles]}
 
 
-def launch_plan(recipe: Recipe, host: HostDeclaration, contract: Contract, *, launchers: dict[str, str]) -> LaunchPlan:
-    """Renders the start. ``launchers`` maps an engine kind to the program that the process runtime starts it with."""
+def launch_plan(
+    recipe: Recipe,
+    host: HostDeclaration,
+    contract: Contract,
+    *,
+    launchers: dict[str, str],
+    image_id: str | None = None,
+) -> LaunchPlan:
+    """Renders the start. ``launchers`` maps an engine kind to the program that the process runtime starts it with; ``image_id`` is proven before."""
     flags = FLAGS[recipe.engine.kind]
     in_container = recipe.engine.runtime == "docker"
-    hub = CONTAINER_HUB if in_container else host.cache.path
+    hub = container_hub(host.cache) if in_container else host.cache.path
     if hub is None:
         raise RefusedError(
             f"recipe {recipe.name}: the process runtime needs campaign_cache.path, a volume is Docker's",
@@ -94,12 +106,14 @@ def launch_plan(recipe: Recipe, host: HostDeclaration, contract: Contract, *, la
     arguments += [flags.context, str(recipe.limits.context_tokens), flags.admission, str(recipe.limits.max_requests)]
     for group in recipe.args:
         arguments += group
-    arguments += ["--host", "0.0.0.0" if in_container else "127.0.0.1", "--port", str(host.port)]
+    shared_network = not in_container or host.docker_network == "host"
+    arguments += ["--host", "127.0.0.1" if shared_network else "0.0.0.0", "--port", str(host.port)]
     environment = {**recipe.env, **OFFLINE, **contract.variables()}
-    mounts: tuple[Mount, ...] = ()
     if in_container:
-        environment |= {"HF_HUB_CACHE": CONTAINER_HUB, "HF_MODULES_CACHE": "/tmp/hf-modules"}
-        mounts = (Mount(host.cache.path or host.cache.volume or "", CONTAINER_HUB, read_only=True),)
+        environment["HF_HUB_CACHE"] = hub
+        if recipe.model.trust_remote_code:
+            environment["HF_MODULES_CACHE"] = REMOTE_CODE_FOLDER
+    roles = assign_roles(recipe, host)
     return LaunchPlan(
         recipe=recipe.name,
         engine=recipe.engine.kind,
@@ -114,24 +128,19 @@ def launch_plan(recipe: Recipe, host: HostDeclaration, contract: Contract, *, la
         stop_s=recipe.limits.stop_s,
         context_tokens=recipe.limits.context_tokens,
         max_requests=recipe.limits.max_requests,
-        roles=assign_roles(recipe, host),
-        image=recipe.engine.image or (recipe.engine.derived.base if recipe.engine.derived else None),
-        mounts=mounts,
-        shm_gib=recipe.limits.shm_gib if in_container else None,
-        ipc=recipe.limits.ipc if in_container else None,
-        ulimits=recipe.limits.ulimits,
-        labels={"tandem.campaign.recipe": recipe.name, "tandem.campaign.revision": recipe.model.revision}
-        if in_container
-        else {},
+        roles=roles,
+        container=container_start(recipe, host, roles.values(), image_id) if in_container else None,
+        expects=expected_settings(recipe),
         excludes=recipe.excludes,
         speculative=recipe.speculative,
+        key_file=host.engine_key_file,
     )
 
 
 def _program(recipe: Recipe, host: HostDeclaration, launchers: dict[str, str]) -> tuple[str, ...]:
     kind = recipe.engine.kind
     if recipe.engine.runtime == "docker":
-        return recipe.engine.entrypoint or DEFAULT_ENTRYPOINT.get(kind, ())
+        return recipe.engine.entrypoint or DEFAULT_ENTRYPOINT[kind]
     environment = host.engine_environments.get(kind)
     if environment is None:
         raise RefusedError(

@@ -57,10 +57,24 @@ def observed_caveats(profiles: Iterable[ProfileResult]) -> tuple[Caveat, ...]:
     return tuple(caveats)
 
 
-def judge_lane(recipe: Recipe, lane_key: str, profiles: tuple[ProfileResult, ...], fault: str | None) -> LaneResult:
-    """The lane's outcome. ``fault``: an infrastructure fault that ended it, which is never a verdict on the model."""
+def judge_lane(
+    recipe: Recipe,
+    lane_key: str,
+    profiles: tuple[ProfileResult, ...],
+    fault: str | None,
+    unproven: tuple[str, ...] = (),
+) -> LaneResult:
+    """The lane's outcome. ``fault``: an infrastructure fault that ended it, which is never a verdict on the model.
+
+    ``unproven``: settings of the plan that the engine does not tell; a lane that would be qualified with them is inconclusive.
+    """
     caveats = tuple(Caveat(item.id, item.text) for item in recipe.caveats) + observed_caveats(profiles)
     outcome, reason = _outcome(profiles, fault, bool(caveats))
+    if unproven and outcome in ("qualified", "qualified_with_caveats"):
+        outcome, reason = (
+            "inconclusive",
+            f"every required gate passed, but the start is not proven: {'; '.join(unproven)}",
+        )
     control = None
     if recipe.control:
         control = ControlResult(recipe.control.expect, _control_met(recipe.control.at, outcome, profiles))

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+#: A container is an engine of ours if it has this label, whatever its name; the value is its plan's hash.
+PLAN_LABEL = "tandem.campaign.plan"
+
 
 @dataclass(frozen=True)
 class Container:
@@ -91,11 +94,37 @@ def _devices(host: Mapping[str, Any], environment: list[str]) -> tuple[tuple[str
     return tuple(item for item in ids if item != "all"), everything, first
 
 
+class LogFrames:
+    """Takes Docker's frames (stream, three zero bytes, length) off a log that comes in pieces; a container with a terminal has none."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._plain: bool | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        """The text of what is whole by now."""
+        self._rest += data
+        if self._plain is None and len(self._rest) >= 4:
+            self._plain = not (self._rest[0] in (0, 1, 2) and self._rest[1:4] == b"\0\0\0")
+        if self._plain:
+            text, self._rest = self._rest, b""
+            return text
+        text, at = b"", 0
+        while at + 8 <= len(self._rest):
+            size = int.from_bytes(self._rest[at + 4 : at + 8], "big")
+            if at + 8 + size > len(self._rest):
+                break
+            text += self._rest[at + 8 : at + 8 + size]
+            at += 8 + size
+        self._rest = self._rest[at:]
+        return text
+
+    def rest(self) -> bytes:
+        """What is left of a frame that was cut, without its head."""
+        return self._rest if self._plain is None or self._plain else self._rest[8:]
+
+
 def plain_log(data: bytes) -> str:
-    """Docker's frames (stream, three zero bytes, length) taken off; a container with a terminal has none."""
-    text, at = b"", 0
-    while at + 8 <= len(data) and data[at] in (0, 1, 2) and data[at + 1 : at + 4] == b"\0\0\0":
-        size = int.from_bytes(data[at + 4 : at + 8], "big")
-        text += data[at + 8 : at + 8 + size]
-        at += 8 + size
-    return (text or data).decode("utf-8", "replace")
+    """A whole log without its frames."""
+    frames = LogFrames()
+    return (frames.feed(data) + frames.rest()).decode("utf-8", "replace")

@@ -35,36 +35,50 @@ class Docker:
         self.socket = socket
         self.client = Client(f"unix://{socket}", connect_s=2.0)
 
+    def inspect(self, name: str) -> dict[str, Any] | None:
+        """The document of a container by name or id; None where there is none."""
+        exchange = self.ask("GET", f"/containers/{quote(name)}/json", f"look at container {name}", (200, 404))
+        return None if exchange.status == 404 else json.loads(exchange.body)
+
     def container(self, name: str) -> Container | None:
         """None where there is none of that name."""
-        exchange = self._ask("GET", f"/containers/{quote(name)}/json", f"look at container {name}", (200, 404))
-        return None if exchange.status == 404 else container_of(json.loads(exchange.body))
+        document = self.inspect(name)
+        return None if document is None else container_of(document)
 
     def running_ids(self) -> list[str]:
         """Ids of the running containers."""
-        listing = json.loads(self._ask("GET", "/containers/json", "list the running containers", (200,)).body)
+        listing = json.loads(self.ask("GET", "/containers/json", "list the running containers", (200,)).body)
         return [str(item["Id"]) for item in listing]
+
+    def info(self) -> dict[str, Any]:
+        """GET /info."""
+        document: dict[str, Any] = json.loads(self.ask("GET", "/info", "describe itself", (200,)).body)
+        return document
 
     def is_desktop(self) -> bool:
         """Docker Desktop keeps its containers in a machine of its own, whose paths can't be seen from here."""
-        info = json.loads(self._ask("GET", "/info", "describe itself", (200,)).body)
-        return "desktop" in str(info.get("OperatingSystem", "")).lower()
+        return "desktop" in str(self.info().get("OperatingSystem", "")).lower()
+
+    def version(self) -> dict[str, Any]:
+        """GET /version."""
+        document: dict[str, Any] = json.loads(self.ask("GET", "/version", "tell its version", (200,)).body)
+        return document
 
     def has_image(self, image: str) -> bool:
-        return self._ask("GET", f"/images/{quote(image)}/json", f"look at image {image}", (200, 404)).status == 200
+        return self.ask("GET", f"/images/{quote(image)}/json", f"look at image {image}", (200, 404)).status == 200
 
     def has_volume(self, name: str) -> bool:
-        return self._ask("GET", f"/volumes/{quote(name)}", f"look at volume {name}", (200, 404)).status == 200
+        return self.ask("GET", f"/volumes/{quote(name)}", f"look at volume {name}", (200, 404)).status == 200
 
     def start(self, name: str) -> None:
         """Raises :class:`CampaignError` with the engine's own reason (a port that is taken, an image that is gone)."""
-        self._ask("POST", f"/containers/{quote(name)}/start", f"start container {name}", (204, 304), timeout_s=60.0)
+        self.ask("POST", f"/containers/{quote(name)}/start", f"start container {name}", (204, 304), timeout_s=60.0)
 
     def set_restart_policy(self, name: str, policy: Mapping[str, Any]) -> None:
         """``{"Name": "no"}`` keeps a stopped container stopped when the engine itself restarts."""
         body = json.dumps({"RestartPolicy": dict(policy)}).encode()
         what = f"set the restart policy of {name} to {policy.get('Name')!r}"
-        self._ask("POST", f"/containers/{quote(name)}/update", what, (200,), body=body)
+        self.ask("POST", f"/containers/{quote(name)}/update", what, (200,), body=body)
 
     def stop(self, name: str, stop_s: float) -> str:
         """SIGTERM, SIGKILL after ``stop_s``; a stop call that doesn't return is followed by a kill. Returns how it went.
@@ -83,7 +97,7 @@ class Docker:
             raise CampaignError(_refusal(f"stop container {name}", exchange), container=name)
         if self._wait_ended(name, 0.0):
             return "terminated (the stop call did not return)"
-        self._kill(name)
+        self.kill(name)
         if not self._wait_ended(name, KILL_S):
             raise CampaignError(
                 f"container {name} still runs {KILL_S:g} s after a kill, and its stop call did not return; "
@@ -92,12 +106,13 @@ class Docker:
             )
         return f"stopped by force (the stop call did not return within {math.ceil(stop_s) + STALL_S:g} s)"
 
-    def log_tail(self, name: str, lines: int = LOG_LINES) -> str:
-        """The last output of both streams; empty where it can't be read."""
+    def log_tail(self, name: str, lines: int | str = LOG_LINES) -> str:
+        """The last output of both streams (``all``: the whole log); empty where it can't be read."""
         exchange = self.client.get(f"/containers/{quote(name)}/logs?stdout=1&stderr=1&tail={lines}", timeout_s=CALL_S)
         return plain_log(exchange.body) if exchange.status == 200 else ""
 
-    def _kill(self, name: str) -> None:
+    def kill(self, name: str) -> None:
+        """SIGKILL, without waiting for the end."""
         # 409: it is not running any more. A kill that hangs is as good as none: the wait after it decides.
         self.client.post(f"/containers/{quote(name)}/kill", b"", timeout_s=KILL_S)
 
@@ -111,7 +126,7 @@ class Docker:
                 return False
             time.sleep(POLL_S)
 
-    def _ask(
+    def ask(
         self,
         method: str,
         path: str,
@@ -121,6 +136,7 @@ class Docker:
         body: bytes | None = None,
         timeout_s: float = CALL_S,
     ) -> Exchange:
+        """One call with its own deadline. Raises :class:`CampaignError` naming ``what`` and the engine's own reason."""
         exchange = self.client.exchange(method, path, body, timeout_s=timeout_s)
         if not exchange.answered:
             raise CampaignError(

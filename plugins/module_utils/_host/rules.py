@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from .._words.host import HostFacts
 from .._words.plan import Contract, ContractRule
@@ -15,10 +15,28 @@ from .._words.recipe import Recipe
 
 @dataclass(frozen=True)
 class Need:
-    """The two inputs of every condition: what the host is, what the recipe wants."""
+    """The inputs of every condition: what the host is, what the recipe wants, the roles' devices, what the image brings along."""
 
     facts: HostFacts
     recipe: Recipe
+    devices: tuple[str, ...] = ()
+    image_environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uses_gpus(self) -> bool:
+        return self.multi_gpu or any(device != "cpu" for device in self.devices)
+
+    @property
+    def ordinals(self) -> str:
+        """A container sees its devices numbered from 0; a process sees the host's, by their place in the listing."""
+        by_uuid = {gpu.uuid: str(gpu.index) for gpu in self.facts.gpus}
+        if (
+            self.recipe.engine.runtime == "process"
+            and self.devices
+            and all(device in by_uuid for device in self.devices)
+        ):
+            return ",".join(by_uuid[device] for device in self.devices)
+        return ",".join(str(number) for number in range(self.recipe.needs.roles))
 
     @property
     def multi_gpu(self) -> bool:
@@ -26,12 +44,21 @@ class Need:
 
     @property
     def no_peer_access(self) -> bool:
-        """WSL2, or a PCIe pair whose driver denies peer access. A host with NVLink on bare metal is neither."""
-        return self.multi_gpu and (self.facts.wsl2 or self.facts.peer_access is False)
+        """WSL2, or a PCIe pair whose driver denies peer access. A host with NVLink on bare metal is neither.
+
+        Containers run on the daemon's kernel, which may be another machine's than the controller reaches (Docker Desktop).
+        """
+        docker = self.facts.docker if self.recipe.engine.runtime == "docker" else None
+        wsl2 = self.facts.wsl2 or (docker is not None and docker.wsl2)
+        return self.multi_gpu and (wsl2 or self.facts.peer_access is False)
 
 
 def _multi_gpu(need: Need) -> bool:
     return need.multi_gpu
+
+
+def _gpu(need: Need) -> bool:
+    return need.uses_gpus
 
 
 def _no_peer(need: Need) -> bool:
@@ -46,15 +73,15 @@ ENVIRONMENT_RULES: tuple[tuple[str, str, Callable[[Need], bool], str, str], ...]
     (
         "CUDA_DEVICE_ORDER",
         "PCI_BUS_ID",
-        _multi_gpu,
+        _gpu,
         "CUDA's default order is fastest first, not the listing's",
         "CUDA programming guide",
     ),
     (
         "CUDA_VISIBLE_DEVICES",
         "{ordinals}",
-        _multi_gpu,
-        "container-relative, as injected devices are renumbered from 0",
+        _gpu,
+        "a container's devices are renumbered from 0, and some engines can't read UUIDs here",
         "seed campaign",
     ),
     ("NCCL_P2P_DISABLE", "1", _no_peer, "direct peer access fails at communicator setup here", NCCL_SOURCE),
@@ -80,12 +107,18 @@ FORBIDDEN_ARGUMENTS = {
 }
 
 
-def contract_for(facts: HostFacts, recipe: Recipe) -> Contract:
-    """The contract of one load: pure function of host facts and recipe. Conflicts refuse the lane."""
-    need = Need(facts, recipe)
-    ordinals = ",".join(str(number) for number in range(recipe.needs.roles))
+#: Says which NCCL is inside, and sets nothing.
+HARMLESS_IN_AN_IMAGE = ("NCCL_VERSION",)
+ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING")
+
+
+def contract_for(
+    facts: HostFacts, recipe: Recipe, devices: tuple[str, ...] = (), image_environment: Mapping[str, str] | None = None
+) -> Contract:
+    """The contract of one load: pure function of host facts, recipe, the roles' devices and the image's environment. Conflicts refuse the lane."""
+    need = Need(facts, recipe, devices, image_environment or {})
     environment = tuple(
-        ContractRule(name, value.format(ordinals=ordinals), reason, source)
+        ContractRule(name, value.format(ordinals=need.ordinals), reason, source)
         for name, value, applies, reason, source in ENVIRONMENT_RULES
         if applies(need)
     )
@@ -103,4 +136,29 @@ def contract_for(facts: HostFacts, recipe: Recipe) -> Contract:
                     f"args lack {off}: the engine's own all-reduce would use CUDA IPC, which this host can't do"
                 )
         conflicts += [f"args have {flag}: it {why}" for flag, why in FORBIDDEN_ARGUMENTS.items() if flag in flags]
+    conflicts += _smuggled(need, {rule.name for rule in environment} | set(recipe.env))
     return Contract(environment, arguments, tuple(conflicts))
+
+
+def _smuggled(need: Need, set_by_us: set[str]) -> list[str]:
+    """Settings that an image brings along, unseen in the recipe. What the plan sets itself wins over the image and is no conflict."""
+    found = []
+    for name, value in sorted(need.image_environment.items()):
+        if name in set_by_us or not need.uses_gpus:
+            continue
+        nccl = name.startswith("NCCL_") and name not in HARMLESS_IN_AN_IMAGE and need.multi_gpu
+        allocator = name in ALLOCATOR_VARIABLES and not _is_native(value)
+        if nccl or allocator:
+            kind = "an NCCL setting" if nccl else "an allocator setting"
+            found.append(
+                f"the image sets {name}={value}: {kind} that neither the recipe nor the contract knows of; use an image without it"
+            )
+    return found
+
+
+def _is_native(value: str) -> bool:
+    """The default allocator: no segments that grow, no other backend. Sizes and thresholds are harmless."""
+    text = value.lower().replace(" ", "")
+    return (
+        "expandable_segments:true" not in text and ("backend:" not in text or "backend:native" in text) and text != "1"
+    )

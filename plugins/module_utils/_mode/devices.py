@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from .._host.container import Container
@@ -32,8 +32,8 @@ class Devices:
     def declared(self) -> bool:
         return any(role.uuid for role in self.host.gpu_roles.values())
 
-    def intruders(self) -> list[str]:
-        """Containers that hold a declared device without being a declared service. Each container is inspected once."""
+    def intruders(self, plans: Collection[str] = ()) -> list[str]:
+        """Containers that hold a declared device and are neither a declared service nor an engine of ``plans``. Each is inspected once."""
         if not self.declared or not self._docker_is_there():
             return []
         docker = Docker(self.host.docker_socket)
@@ -43,7 +43,7 @@ class Devices:
             if name not in self.looked_at and (container := docker.container(name)) is not None:
                 self.looked_at[name] = container
         holders = [container for container in self.looked_at.values() if container.uses_gpus]
-        return foreign_owners(self.host, holders, read_gpus(self.run)) if holders else []
+        return foreign_owners(self.host, holders, read_gpus(self.run), plans) if holders else []
 
     def _docker_is_there(self) -> bool:
         """Declared containers need it; else it is asked where it may be."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from .._engine.process import find_by_plan, stop_engine
+from .._engine.runtimes import runtime_of
 from .._words.errors import CampaignError
 from .journal import Kind, Record, read_journal
 from .plan import Step, undo_order
@@ -111,16 +111,14 @@ class GivingBack(Transaction):
         ]
 
     def _stop_engines(self, records: list[Record]) -> list[str]:
-        """Engines that the journal knows and that still run, found by the plan's hash in their environment."""
+        """Engines that the journal knows and that are still there, found by the plan's hash that they carry."""
         done = []
-        for sha256, stop_s in {
-            str(record.data["plan_sha256"]): float(record.data["stop_s"])
-            for record in records
-            if record.step == "engine"
-        }.items():
-            for process in find_by_plan(sha256):
-                outcome = stop_engine(process, stop_s)
-                self._note_undo("note", "engine-stopped", plan_sha256=sha256, outcome=outcome, pid=process.pid)
-                done.append(f"unloaded the engine (pid {process.pid}, {outcome})")
+        started = {str(record.data["plan_sha256"]): record.data for record in records if record.step == "engine"}
+        for sha256, data in started.items():
+            for stopped in runtime_of(str(data["runtime"]), data["socket"]).stop(data):
+                self._note_undo(
+                    "note", "engine-stopped", plan_sha256=sha256, outcome=stopped.outcome, what=stopped.what
+                )
+                done.append(f"unloaded the engine ({stopped.what}, {stopped.outcome})")
                 self.tell(done[-1])
         return done

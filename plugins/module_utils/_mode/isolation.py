@@ -42,7 +42,8 @@ def intrusions(reservation: Reservation, devices: Devices) -> list[str]:
         except CampaignError as exc:
             found.append(f"{step.service} can't be observed: {exc}")
     try:
-        found += devices.intruders()
+        plans = {str(record.data["plan_sha256"]) for record in records if record.step == "engine"}
+        found += devices.intruders(plans)
     except CampaignError as exc:
         found.append(f"the devices' owners can't be observed: {exc}")
     return found

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._engine.process import EngineProcess, start_engine
+from .._engine.runtime import RunningEngine
+from .._engine.runtimes import record_of, runtime_for
 from .._evidence.record import utc
 from .._evidence.say import say
 from .._words.documents import canonical_json, from_document, to_document
@@ -44,7 +45,8 @@ class Keeper:
     reservation: Reservation
     heal: Heal
     stale: dict[str, Any] = field(default_factory=dict)
-    engine: EngineProcess | None = None
+    engine: RunningEngine | None = None
+    log: str = ""
     failures: int = 0
     retry_at: float = 0.0
     watch: IsolationWatch = field(init=False)
@@ -122,13 +124,12 @@ class Keeper:
 
     def _start(self, plan: LaunchPlan, log: Path) -> dict[str, Any]:
         if self.engine is not None and self.engine.exit_status() is None:
-            return {"error": f"an engine already runs here (pid {self.engine.identity.pid})"}
+            return {"error": f"an engine already runs here ({self.engine.identity()})"}
         # The intent first: a keeper that dies right after the start leaves an engine that a restore can find.
-        Journal(self.reservation.journal).append(
-            "intent", "engine", recipe=plan.recipe, plan_sha256=plan.sha256, stop_s=plan.stop_s
-        )
-        self.engine = start_engine(plan, plan.sha256, log)
-        Journal(self.reservation.journal).append("result", "engine-started", **vars(self.engine.identity))
+        Journal(self.reservation.journal).append("intent", "engine", **record_of(plan, str(log)))
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.engine, self.log = runtime_for(plan).start(plan, log), str(log)
+        Journal(self.reservation.journal).append("result", "engine-started", **self.engine.identity())
         return {"engine": self._engine_status()}
 
     def _engine_status(self) -> dict[str, Any] | None:
@@ -137,7 +138,8 @@ class Keeper:
         status = self.engine.exit_status()
         return {
             "plan_sha256": self.engine.plan_sha256,
-            "process": to_document(self.engine.identity),
+            "identity": self.engine.identity(),
+            "log": self.log,
             "running": status is None,
             "exit": to_document(status),
             "exit_text": status.describe() if status else None,

@@ -8,9 +8,9 @@ Process lists are not asked: WDDM shows none (https://docs.nvidia.com/cuda/wsl-u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from .._host.container import Container
+from .._host.container import PLAN_LABEL, Container
 from .._words.host import Gpu, HostDeclaration
 
 
@@ -26,21 +26,24 @@ def devices_of(container: Container, gpus: Iterable[Gpu]) -> frozenset[str]:
     return frozenset(next((gpu.uuid for gpu in listed if gpu.uuid.startswith(item)), item) for item in wanted)
 
 
-def foreign_owners(host: HostDeclaration, containers: Iterable[Container], gpus: Iterable[Gpu]) -> list[str]:
-    """Running containers that hold a declared role's device and are no declared service: one sentence each."""
+def foreign_owners(
+    host: HostDeclaration, containers: Iterable[Container], gpus: Iterable[Gpu], plans: Collection[str] = ()
+) -> list[str]:
+    """Running containers that hold a declared role's device and are neither a declared service nor an engine of ``plans``: one sentence each."""
     known = {service.name for service in host.services.values() if service.kind == "container"}
     listed = tuple(gpus)
     found = []
     for container in containers:
-        if container.name in known or not container.uses_gpus:
+        plan = container.labels.get(PLAN_LABEL)
+        if container.name in known or not container.uses_gpus or plan in plans:
             continue
         held = devices_of(container, listed)
         roles = [name for name, role in host.gpu_roles.items() if role.uuid in held]
+        what = "is not in campaign_services; stop it, or declare it there so that it is stopped and started again"
+        if plan:
+            what = f"is an engine that an earlier campaign has left; remove it: docker rm --force {container.name}"
         if roles:
-            found.append(
-                f"container {container.name} holds {', '.join(roles)} and is not in campaign_services; "
-                "stop it, or declare it there so that it is stopped and started again"
-            )
+            found.append(f"container {container.name} holds {', '.join(roles)} and {what}")
     return found
 
 

@@ -150,15 +150,18 @@ class Mode:
 
 @dataclass(frozen=True)
 class Cache:
-    """Where the Hugging Face cache is: a folder of the host, or a Docker volume."""
+    """Where the Hugging Face hub cache is: a folder of the host, or a Docker volume. ``hub`` is its folder inside the volume, if not its root."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     path: str | None = None
     volume: str | None = None
+    hub: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.volume):
             raise ValueError("campaign_cache takes either path or volume")
+        if self.hub and (self.path or self.hub.startswith("/") or ".." in self.hub.split("/")):
+            raise ValueError("campaign_cache.hub is a folder inside the volume, like hub; a path names the hub itself")
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,8 @@ class HostDeclaration:
 
     ``gpu_idle_mib``: what a device may use and still count as free. ``gpu_release_s``: how long freeing it may take.
     ``route_files``: files of aliases and routes, whose content is compared before and after.
+    ``docker_network``: how an engine's port gets to the host's loopback. ``docker_gpus``: who serves the GPU request, Docker's nvidia driver or CDI.
+    ``engine_key_file``: a file on the host with the key that the engine asks for; empty where it asks for none.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
@@ -192,6 +197,9 @@ class HostDeclaration:
     route_files: tuple[str, ...] = ()
     gpu_idle_mib: int = 2500
     gpu_release_s: float = 180.0
+    docker_network: Literal["bridge", "host"] = "bridge"
+    docker_gpus: Literal["nvidia", "cdi"] = "nvidia"
+    engine_key_file: str | None = None
 
     def __post_init__(self) -> None:
         for name, service in self.services.items():
@@ -226,6 +234,25 @@ class Gpu:
 
 
 @dataclass(frozen=True)
+class DockerFacts:
+    """What a Docker Engine is. ``kernel`` is the daemon's, which runs the containers; ``oldest_api`` is what it still speaks."""
+
+    version: str
+    api: str
+    oldest_api: str | None
+    kernel: str
+    system: str
+    architecture: str
+    desktop: bool
+    wsl2: bool
+    rootless: bool
+    podman: bool
+    storage: str | None
+    runtimes: tuple[str, ...]
+    cdi_devices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class HostFacts:
     """What was observed on a host, or assumed from ``campaign_host_class`` when only inspecting (``observed: false``)."""
 
@@ -241,3 +268,5 @@ class HostFacts:
     shm_gib: float | None = None
     python: str | None = None
     user: str | None = None
+    docker: DockerFacts | None = None
+    docker_problem: str | None = None

@@ -36,16 +36,44 @@ class Contract:
 
 @dataclass(frozen=True)
 class Mount:
-    """A path of the host shown to the engine. The process runtime has none."""
+    """A folder of the host (``bind``) or a named volume of the Docker Engine, shown to the engine. The process runtime has none."""
 
     source: str
     target: str
     read_only: bool
+    kind: Literal["bind", "volume"] = "bind"
+
+
+@dataclass(frozen=True)
+class ContainerStart:
+    """What only the docker runtime has. ``image`` is what the recipe pins, ``image_id`` the proven local image that it is created from.
+
+    ``network``: ``bridge`` publishes the port on loopback, ``host`` shares the host's network, where the engine itself listens on loopback.
+    ``devices``: ids of the device request, UUIDs for Docker's own driver and ``nvidia.com/gpu=UUID`` for CDI. Sizes in GiB.
+    """
+
+    socket: str
+    name: str
+    image: str
+    network: Literal["bridge", "host"]
+    mounts: tuple[Mount, ...]
+    tmpfs: dict[str, str]
+    device_driver: str
+    devices: tuple[str, ...]
+    ipc: str
+    shm_gib: float | None
+    ulimits: dict[str, int]
+    labels: dict[str, str]
+    image_id: str | None = None
 
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """Everything that starting the engine needs; nothing is decided later. Times in seconds, sizes in GiB."""
+    """Everything that starting the engine needs; nothing is decided later. Times in seconds.
+
+    ``expects``: effective settings that the arguments ask for (``kv_cache_dtype``, ``tensor_parallel``, ``moe_backend``…), compared with
+    what the engine says of itself. ``key_file``: a file on the host with the key that the engine asks for; the key itself is in no plan.
+    """
 
     recipe: str
     engine: str
@@ -61,14 +89,11 @@ class LaunchPlan:
     context_tokens: int
     max_requests: int
     roles: dict[str, str]
-    image: str | None = None
-    mounts: tuple[Mount, ...] = ()
-    shm_gib: float | None = None
-    ipc: str | None = None
-    ulimits: dict[str, int] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
+    container: ContainerStart | None = None
+    expects: dict[str, str] = field(default_factory=dict)
     excludes: tuple[str, ...] = ()
     speculative: str = "off"
+    key_file: str | None = None
 
     @property
     def sha256(self) -> str:

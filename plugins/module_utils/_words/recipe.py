@@ -301,6 +301,11 @@ def _check_arguments(args: tuple[tuple[str, ...], ...]) -> None:
             raise ValueError(
                 f"args: {list(group)!r} is no group; each begins with its flag, like ['--kv-cache-dtype', 'fp8']"
             )
+        if " " in group[0].split("=", 1)[0]:
+            flag, value = group[0].split(" ", 1)
+            raise ValueError(
+                f"args: {group[0]!r} is a flag and its value in one string; write [{flag!r}, {value.strip()!r}]"
+            )
         flag = group[0].split("=", 1)[0]
         if flag in HOST_INDEX_ARGUMENTS:
             raise ValueError(

@@ -6,8 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._words.host import HostFacts
-from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import Lane, Observed, decide, host_problems
+from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
+from ansible_collections.tandem.campaign.plugins.module_utils._words.host import DockerFacts, Gpu, HostFacts, Role
+from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import (
+    Lane,
+    Observed,
+    decide,
+    host_problems,
+    refuse_devices,
+)
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import (
     COLLECTION_RECIPES,
     FoundRecipe,
@@ -97,10 +104,84 @@ def test_refusals(observed: dict[str, Any], message: str, outcome: str) -> None:
 def test_what_is_not_built_is_refused_by_name_and_inspected_all_the_same() -> None:
     seed = RECIPES["laguna-s-2.1-nvfp4-tp2"]
     refused = lane(seed)
-    assert "runtime 'docker' is not in this version" in str(refused.refusal)
+    assert "the NCCL preflight, which a load over several GPUs needs, is not in this version" in str(refused.refusal)
     assert refused.outcome_if_refused == "not_run"
     inspected = lane(seed, inspecting=True)
     assert "needs 2 roles, the host declares 1" in str(inspected.refusal)
+
+
+DIGEST = f"sha256:{'ab12' * 16}"
+IMAGE = f"registry.example/engine@{DIGEST}"
+ENGINE = replace(DEMO.recipe.engine, runtime="docker", image=IMAGE, lock=None)
+IN_DOCKER = FoundRecipe(replace(DEMO.recipe, engine=ENGINE), DEMO.file)
+DOCKER = DockerFacts("29", "1.52", "1.44", "6.6", "Debian", "x86_64", False, False, False, False, None, (), ())
+IMAGE_REPORT: dict[str, Any] = {
+    "image": IMAGE,
+    "id": "sha256:1d",
+    "environment": {},
+    "entrypoint": ["/opt/tandem/llama-cpp-server"],
+    "problems": [],
+}
+
+
+def docker_lane(facts: HostFacts | None = None, **report: Any) -> Lane:
+    found = replace(FACTS, docker=DOCKER) if facts is None else facts
+    return lane(IN_DOCKER, facts=found, images={IMAGE: {**IMAGE_REPORT, **report}})
+
+
+def test_a_lane_in_a_container() -> None:
+    ready = docker_lane()
+    assert ready.refusal is None
+    assert ready.plan is not None
+    assert ready.plan.container is not None
+    assert (ready.plan.container.image, ready.plan.container.image_id) == (IMAGE, "sha256:1d")
+    assert ready.key is not None
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [
+        ({"problems": [f"image {IMAGE} is not on this host"]}, DIGEST),
+        ({"problems": ["Docker cannot serve GPU requests here"]}, "Docker cannot serve GPU requests here"),
+    ],
+)
+def test_what_is_wrong_with_an_image_refuses_its_lane(report: dict[str, Any], message: str) -> None:
+    """Cases D13 and B5: before the mode is touched."""
+    assert message in str(docker_lane(**report).refusal)
+
+
+def test_an_engine_that_repeats_its_entrypoint_is_refused() -> None:
+    """Case D14."""
+    twice = replace(ENGINE, entrypoint=("engine", "serve", "serve"))
+    found = FoundRecipe(replace(DEMO.recipe, engine=twice), DEMO.file)
+    images = {IMAGE: {**IMAGE_REPORT, "entrypoint": ["engine", "serve"]}}
+    refused = lane(found, facts=replace(FACTS, docker=DOCKER), images=images)
+    assert "the argument 'serve' would be rejected" in str(refused.refusal)
+
+
+def test_no_docker_engine() -> None:
+    assert "was not asked" in str(docker_lane(FACTS).refusal)
+    silent = replace(FACTS, docker_problem="the Docker Engine at /s can't describe itself: refused")
+    assert "can't describe itself" in str(docker_lane(silent).refusal)
+
+
+@pytest.mark.parametrize(
+    ("visible", "accepted"), [([], False), (["b2"], False), (["b2", "c3"], True), (["a1", "b2", "c3"], True)]
+)
+def test_inspection_needs_no_gpu_and_a_load_its_exact_ones(visible: list[str], accepted: bool) -> None:
+    """Case B8."""
+    gpus = tuple(
+        Gpu(number, "RTX", f"GPU-{name}", "b", "591", 1, 1, None, "12.0") for number, name in enumerate(visible)
+    )
+    facts = replace(FACTS, gpus=gpus)
+    host = replace(HOST, gpu_roles={"primary": Role("GPU-b2"), "secondary": Role("GPU-c3")})
+    seed = RECIPES["laguna-s-2.1-nvfp4-tp2"]
+    assert decide(seed, host, Observed(facts), BASE, {}, inspecting=True).refusal is None
+    if accepted:
+        refuse_devices(seed.recipe, host, facts)
+    else:
+        with pytest.raises(RefusedError, match=f"needs 2 GPUs, {len(visible)} of 2 are on this host"):
+            refuse_devices(seed.recipe, host, facts)
 
 
 REPORT: dict[str, Any] = {
@@ -129,6 +210,10 @@ def test_a_stale_reservation_is_left_to_the_mode_when_told_to() -> None:
         ),
         ({"state_dir": {"path": "/s", "writable": True, "free_gib": 0.4}}, "has 0.40 GiB free, evidence needs 1"),
         ({"port_free": False}, "port 39150 is taken on this host; free it or set campaign_port"),
+        (
+            {"port_free": False, "port_models": ["old-model"]},
+            "port 39150 is taken on this host (what answers there lists old-model); free it",
+        ),
         ({"reservation": {"campaign": "x", "since": "t"}}, "ansible-playbook tandem.campaign.restore"),
         ({"facts": {"python": "3.9.2", "user": "me"}}, "the host's Python is 3.9.2, 3.10 or newer is needed"),
     ],

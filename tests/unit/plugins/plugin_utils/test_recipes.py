@@ -56,6 +56,21 @@ def test_good(tmp_path: Path) -> None:
         ('revision = "' + "a" * 40, 'revision = "' + "g" * 40, "is not a full commit"),
         (f"@{DIGEST}", ":v0.25.1", "is not pinned: repository@sha256:<64 hex> is needed, a tag moves"),
         ('"--kv-cache-dtype", "fp8"', '"--gpus", "device=0,1"', "--gpus names devices of a host"),
+        (
+            '"--kv-cache-dtype", "fp8"',
+            '"--kv-cache-dtype fp8"',
+            "is a flag and its value in one string; write ['--kv-cache-dtype', 'fp8']",
+        ),
+        (
+            'VLLM_USE_V2_MODEL_RUNNER = "0"',
+            'CUDA_VISIBLE_DEVICES = "GPU-1"',
+            "env.CUDA_VISIBLE_DEVICES belongs to the contract",
+        ),
+        (
+            'VLLM_USE_V2_MODEL_RUNNER = "0"',
+            'CUDA_DEVICE_ORDER = "FASTEST_FIRST"',
+            "env.CUDA_DEVICE_ORDER belongs to the contract",
+        ),
         ('"--kv-cache-dtype", "fp8"', '"--port", "1"', "--port is written by the launch plan"),
         ('"--kv-cache-dtype", "fp8"', '"kv-cache-dtype", "fp8"', "each begins with its flag"),
         ('VLLM_USE_V2_MODEL_RUNNER = "0"', 'NCCL_P2P_DISABLE = "1"', "env.NCCL_P2P_DISABLE belongs to the contract"),

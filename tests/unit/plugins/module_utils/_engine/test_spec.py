@@ -40,7 +40,9 @@ def test_vllm() -> None:
         "--served-model-name",
     )
     assert "--max-model-len 262144 --max-num-seqs 1" in text("laguna-s-2.1-nvfp4-tp2")
-    assert (rendered.mounts[0].source, rendered.mounts[0].read_only) == ("hf", True)
+    assert rendered.container is not None
+    (mount,) = rendered.container.mounts
+    assert (mount.kind, mount.source, mount.target, mount.read_only) == ("volume", "hf", "/hf/hub", True)
     assert rendered.environment["HF_HUB_OFFLINE"] == rendered.environment["TRANSFORMERS_OFFLINE"] == "1"
     assert rendered.environment["NCCL_CUMEM_HOST_ENABLE"] == "0"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import contract_for
-from ansible_collections.tandem.campaign.plugins.module_utils._words.host import HostFacts
+from ansible_collections.tandem.campaign.plugins.module_utils._words.host import DockerFacts, Gpu, HostFacts
 from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_set
 
@@ -54,3 +55,61 @@ def test_symmetric_memory_is_a_conflict() -> None:
     conflicts = contract_for(WSL2, replace(recipe, args=(*recipe.args, ("--enable-symm-mem",)))).conflicts
     assert len(conflicts) == 1
     assert "over the contract" in conflicts[0]
+
+
+def test_one_gpu_gets_its_order_and_nothing_of_the_transport() -> None:
+    """Case B4: CUDA counts the fastest card first, the listing does not."""
+    single = replace(QWEN, needs=replace(QWEN.needs, roles=1))
+    assert contract_for(WSL2, single, ("GPU-a",)).variables() == {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": "0",
+    }
+    assert contract_for(WSL2, single, ("cpu",)).variables() == {}
+
+
+def test_a_process_sees_the_host_s_devices_and_a_container_its_own() -> None:
+    gpus = tuple(Gpu(index, "RTX", f"GPU-{index}", f"0{index}", "591", 1, 1, None, "12.0") for index in range(3))
+    facts, devices = replace(NVLINK, gpus=gpus), ("GPU-1", "GPU-2")
+    assert contract_for(facts, QWEN, devices).variables()["CUDA_VISIBLE_DEVICES"] == "0,1"
+    process = replace(QWEN, engine=replace(QWEN.engine, runtime="process", image=None, lock="x.txt"))
+    assert contract_for(facts, process, devices).variables()["CUDA_VISIBLE_DEVICES"] == "1,2"
+
+
+def test_the_daemon_s_kernel_counts_for_containers() -> None:
+    """Docker Desktop: the controller may reach another machine than the one that runs them."""
+    desktop = DockerFacts(
+        "29.1.5",
+        "1.52",
+        "1.44",
+        "6.6-microsoft-standard-WSL2",
+        "Docker Desktop",
+        "x86_64",
+        True,
+        True,
+        False,
+        False,
+        None,
+        (),
+        (),
+    )
+    facts = replace(NVLINK, docker=desktop)
+    assert contract_for(facts, QWEN).variables() == SEED
+    process = replace(QWEN, engine=replace(QWEN.engine, runtime="process", image=None, lock="x.txt"))
+    assert "NCCL_P2P_DISABLE" not in contract_for(facts, process).variables()
+
+
+@pytest.mark.parametrize(
+    ("environment", "conflict"),
+    [
+        ({"NCCL_P2P_LEVEL": "SYS"}, "the image sets NCCL_P2P_LEVEL=SYS: an NCCL setting"),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "an allocator setting"),
+        ({"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}, "an allocator setting"),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512,expandable_segments:False"}, None),
+        ({"NCCL_VERSION": "2.28.9", "CUDA_VERSION": "13.0"}, None),
+        # What the contract sets itself wins over the image.
+        ({"NCCL_P2P_DISABLE": "0", "CUDA_VISIBLE_DEVICES": "7"}, None),
+    ],
+)
+def test_what_an_image_brings_along(environment: dict[str, str], conflict: str | None) -> None:
+    conflicts = contract_for(WSL2, QWEN, ("GPU-a", "GPU-b"), environment).conflicts
+    assert [conflict in text for text in conflicts] == [True] if conflict else conflicts == ()

@@ -223,13 +223,13 @@ def test_the_keeper_is_the_engine_s_parent_and_knows_how_it_ended(bench: Bench, 
     assert answer["running"]
     with pytest.raises(CampaignError, match="an engine already runs here"):
         ask_keeper(bench.state_dir, {"op": "start", "plan": to_document(plan("61")), "log": str(log)})
-    os.kill(answer["process"]["pid"], signal.SIGSEGV)
+    os.kill(answer["identity"]["pid"], signal.SIGSEGV)
     deadline = time.monotonic() + 5
     while (status := ask_keeper(bench.state_dir, {"op": "status"})["engine"])[
         "running"
     ] and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert status["exit_text"] == "killed by SIGSEGV"
+    assert status["exit_text"] == "killed by SIGSEGV (a segmentation fault)"
 
 
 def test_a_restore_unloads_the_engine(bench: Bench, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_restore_unloads_the_engine(bench: Bench, tmp_path: Path) -> None:
     )["engine"]
     healed = bench.heal()
     assert healed.done[0].startswith("unloaded the engine")
-    assert identity_of(engine["process"]["pid"]) is None
+    assert identity_of(engine["identity"]["pid"]) is None
     assert bench.running()["omni"]
 
 

@@ -1,0 +1,56 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A snapshot's report as plain JSON, the same from a folder of the host and from inside a volume."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._words.documents import to_document
+from .layout import Problem
+from .verify import verify_snapshot
+
+TELL_S = 1.0
+#: Called with a line for people, bytes done and bytes in all.
+Tell = Callable[[str, int, int], None]
+
+
+def snapshot_report(hub: Path, wanted: Mapping[str, Any], depth: str, tell: Tell) -> dict[str, Any]:
+    """``wanted``: ``{repo, revision, file}``. Adds ``texts`` (the problems as sentences) and ``seconds`` to the library's report."""
+    start = time.monotonic()
+    told = [0.0]
+
+    def progress(done: int, total: int) -> None:
+        elapsed = time.monotonic() - start
+        if elapsed - told[0] >= TELL_S or done == total:
+            told[0] = elapsed
+            rate = done / elapsed / 1e9 if elapsed else 0
+            tell(f"{wanted['repo']}: {done / 1e9:.2f} of {total / 1e9:.2f} GB, {rate:.2f} GB/s", done, total)
+
+    report = verify_snapshot(
+        hub, wanted["repo"], wanted["revision"], "hash" if depth == "hash" else "structure", progress
+    )
+    document: dict[str, Any] = to_document(report)
+    file = wanted.get("file")
+    if file and not document["problems"] and file not in [name for name, _size, _digest in report.files]:
+        document["problems"].append(
+            to_document(Problem(file, "the recipe's weight file", "no such file in the snapshot"))
+        )
+        document["proof"] = None
+    document["texts"] = [str(problem) for problem in report.problems] or [
+        f"{item['file']}: expected {item['expected']}, found {item['found']}" for item in document["problems"]
+    ]
+    return {**document, "seconds": round(time.monotonic() - start, 3)}
+
+
+def unread_report(wanted: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """Where nothing could be looked at, which proves nothing."""
+    problem = to_document(Problem("the cache", "to be read", reason))
+    return {
+        "repo": wanted["repo"], "revision": wanted["revision"], "depth": None, "files": [], "bytes": 0, "problems": [problem],
+        "caveats": [], "proof": None, "texts": [reason], "seconds": 0.0,
+    }  # fmt: skip

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The live configuration of a ready engine beside the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._api.client import Client
+from .._words.documents import to_document
+from .._words.plan import LaunchPlan
+from .adapters import adapter_for
+from .comparison import Comparison, compare_facts
+from .pages import get_document
+from .runtime import Runtime
+from .startup_log import read_head
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An engine that is ready, and what it says of itself."""
+
+    live: dict[str, Any]
+    models: dict[str, Any]
+    version: str | None
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def deviations(self) -> list[str]:
+        return [str(row) for row in self.comparisons if row.verdict == "failed"]
+
+    @property
+    def unproven(self) -> list[str]:
+        return [str(row) for row in self.comparisons if row.verdict == "inconclusive"]
+
+
+def read_back(plan: LaunchPlan, runtime: Runtime, identity: Mapping[str, Any], log: Path) -> Loaded:
+    """What deviates fails the load; what the engine does not tell leaves the lane unproven. Both are listed, with what agrees."""
+    client = Client(plan.base_url, key_file=plan.key_file)
+    start = runtime.live(plan, identity)
+    facts = adapter_for(plan.engine).live_facts(client, read_head(log))
+    models = get_document(client, "/v1/models")
+    names = [str(item.get("id")) for item in models.get("data") or [] if isinstance(item, dict)]
+    live = {**start.document, "engine": to_document(facts), "served_names": names}
+    return Loaded(live, models, facts.version, (*start.comparisons, *compare_facts(plan, facts)))

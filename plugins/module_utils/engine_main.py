@@ -1,0 +1,22 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ``keeper.pyz call`` does for the engine: loaded and unloaded, told of and answered in JSON lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ._engine.lane import load, unload
+from ._words.documents import from_document
+from ._words.identity import Identity
+from ._words.plan import LaunchPlan
+from .mode_main import Answer, teller
+
+
+def act(state_dir: Path, request: dict[str, Any]) -> Answer:
+    """``request``: ``{state, plan, folder, identity}``."""
+    verb = load if request["state"] == "loaded" else unload
+    plan, identity = from_document(LaunchPlan, request["plan"]), from_document(Identity, request["identity"])
+    return verb(plan, state_dir, Path(request["folder"]), identity, teller("load"))
