@@ -38,6 +38,9 @@ options:
     description: Where the engine answers.
     type: str
     required: true
+  key_file:
+    description: A file on the host with the key that the engine asks for; it is read for each request and never shown.
+    type: path
   seed:
     description: Makes the prompts of this attempt differ from those of any other.
     type: str
@@ -93,6 +96,7 @@ def run_gates(params: dict[str, Any]) -> dict[str, Any]:
         folder=Path(params["folder"]),
         identity=from_document(Identity, params["identity"]),
         seed=params["seed"],
+        key_file=params["key_file"],
         tell=Progress(params["progress"]).tell,
         intrusions=lambda since: intrusions_since(reservation, since),
     )
@@ -110,6 +114,7 @@ def main() -> None:
             "folder": {"type": "path", "required": True},
             "identity": {"type": "dict", "required": True},
             "seed": {"type": "str", "required": True},
+            "key_file": {"type": "path"},
             "progress": {"type": "path"},
         },
         supports_check_mode=True,

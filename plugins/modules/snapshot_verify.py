@@ -124,7 +124,9 @@ def verify_all(params: dict[str, Any], *, check_mode: bool) -> list[dict[str, An
         image = ids.get(wanted["image"])
         if check_mode:
             reports.append(
-                unread_report(wanted, "a snapshot in a volume is read by a container, and check mode starts none")
+                unread_report(
+                    wanted, "a snapshot in a volume is read by a container, and check mode starts none", fault=False
+                )
             )
         elif image is None:
             reports.append(

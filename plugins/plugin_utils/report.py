@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from ..module_utils._evidence.store import read_json
 from ..module_utils._words.text import plain
 from .outcome_table import HEADER, outcome_rows
+from .report_start import image_table, start_tables
 from .state_table import SERVICE_HEADER, owners_text, service_rows
 
 CAPACITY_HEADER = (
@@ -104,7 +104,9 @@ def _lane(packet: Path, lane: Mapping[str, Any]) -> str:
     control = lane.get("control")
     if control:
         lines.append(f"Negative control, expected {control['expect']}: {'caught' if control['met'] else 'NOT CAUGHT'}.")
-    lines += list(_pins(packet / "lanes" / lane["recipe"]))
+    folder = packet / "lanes" / lane["recipe"]
+    lines += list(_pins(folder))
+    lines += [markdown_table(*table) for table in (*image_table(folder), *start_tables(folder))]
     rows = [
         (profile["name"], gate["protocol"], check["name"], check["level"], check["verdict"], check["reason"])
         for profile in lane["profiles"]
@@ -125,7 +127,8 @@ def _pins(folder: Path) -> Iterator[str]:
         return
     recipe = read_json(folder / "recipe.json")["recipe"]
     model, engine = recipe["model"], recipe["engine"]
-    build = engine["image"] or engine["lock"] or json.dumps(engine["derived"])
+    derived = engine["derived"]
+    build = engine["image"] or engine["lock"] or f"{derived['base']} + {derived['patch_set']}"
     yield markdown_table(
         ("model", "revision", "engine", "build", "context"),
         [

@@ -47,10 +47,10 @@ def snapshot_report(hub: Path, wanted: Mapping[str, Any], depth: str, tell: Tell
     return {**document, "seconds": round(time.monotonic() - start, 3)}
 
 
-def unread_report(wanted: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """Where nothing could be looked at, which proves nothing."""
-    problem = to_document(Problem("the cache", "to be read", reason))
+def unread_report(wanted: Mapping[str, Any], reason: str, *, fault: bool = True) -> dict[str, Any]:
+    """Where nothing could be looked at, which proves nothing. Without ``fault`` it wasn't tried, and stands in no lane's way."""
+    problems = [to_document(Problem("the cache", "to be read", reason))] if fault else []
     return {
-        "repo": wanted["repo"], "revision": wanted["revision"], "depth": None, "files": [], "bytes": 0, "problems": [problem],
-        "caveats": [], "proof": None, "texts": [reason], "seconds": 0.0,
+        "repo": wanted["repo"], "revision": wanted["revision"], "depth": None, "files": [], "bytes": 0, "problems": problems,
+        "caveats": [reason], "proof": None, "texts": [reason] if fault else [], "seconds": 0.0,
     }  # fmt: skip

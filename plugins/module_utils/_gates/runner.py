@@ -42,6 +42,7 @@ class LaneGates:
     seed: str
     tell: Tell
     intrusions: Callable[[float], list[str]]
+    key_file: str | None = None
     functional_records: list[dict[str, Any]] = field(default_factory=list)
     quality_records: list[dict[str, Any]] = field(default_factory=list)
     capacity_count: int = 0
@@ -55,7 +56,7 @@ class LaneGates:
         try:
             for profile in self.recipe.profile:
                 session = Session(
-                    Client(self.base_url), adapter_for(self.recipe.engine.kind), self.recipe.name, profile.name, profile.reasoning,
+                    Client(self.base_url, self.key_file), adapter_for(self.recipe.engine.kind), self.recipe.name, profile.name, profile.reasoning,
                     rows, self.tell, seed=self.seed, next_index=index,
                 )  # fmt: skip
                 gates, fault = self._profile(session, profile)
