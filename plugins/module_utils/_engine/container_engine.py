@@ -29,8 +29,8 @@ LOG_KEPT = 64 * 2**20
 class ContainerEngine:
     """Lives in the keeper."""
 
-    def __init__(self, docker: Docker, identifier: str, plan_sha256: str, begun: float) -> None:
-        self.docker, self.id, self.plan_sha256, self.begun = docker, identifier, plan_sha256, begun
+    def __init__(self, docker: Docker, identifier: str, plan_sha256: str) -> None:
+        self.docker, self.id, self.plan_sha256 = docker, identifier, plan_sha256
         self.ended: ExitStatus | None = None
 
     def identity(self) -> dict[str, Any]:
@@ -49,7 +49,8 @@ class ContainerEngine:
             return ExitStatus(None, None, oom=False, by="its container is gone: somebody removed it")
         if document["State"]["Status"] in ("created", "running", "paused", "restarting"):
             return None
-        return container_exit(document["State"], containers.past_events(self.docker, self.id, self.begun), ours=False)
+        state = document["State"]
+        return container_exit(state, containers.events_of(self.docker, self.id, state), ours=False)
 
     def follow(self, log: Path) -> None:
         """Copies the log to ``log`` for as long as the container runs, in a thread of its own."""

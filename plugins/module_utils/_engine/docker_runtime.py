@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,6 @@ class DockerRuntime:
         """The start clock begins after creation; nothing is pulled. Raises :class:`EngineError` with the engine's own reason."""
         start = _start_of(plan)
         self._clear_leftover(start.name, log.parent)
-        begun = time.time()
         identifier = containers.create(self.docker, create_body(plan, start), start.name)
         try:
             self.docker.start(identifier)
@@ -50,7 +48,7 @@ class DockerRuntime:
             containers.remove(self.docker, identifier)
             hint = f". {GPU_HINT}" if NO_GPU_DRIVER in str(exc) else ""
             raise EngineError(f"{plan.recipe}: {exc}{hint}", stage="start") from exc
-        engine = ContainerEngine(self.docker, identifier, plan.sha256, begun)
+        engine = ContainerEngine(self.docker, identifier, plan.sha256)
         engine.follow(log)
         return engine
 
@@ -91,12 +89,11 @@ class DockerRuntime:
         stopped = []
         for item in containers.labelled(self.docker, f"{PLAN_LABEL}={record['plan_sha256']}"):
             identifier, name = str(item["Id"]), str((item.get("Names") or ["/?"])[0]).lstrip("/")
-            begun = time.time()
             ran = item.get("State") == "running"
             outcome = containers.stop_and_kill(self.docker, identifier, float(record["stop_s"]))
-            document = self.docker.inspect(identifier) or {}
-            events = containers.past_events(self.docker, identifier, begun) if not ran else []
-            ending = container_exit(document.get("State") or {}, events, ours=ran)
+            state = (self.docker.inspect(identifier) or {}).get("State") or {}
+            events = [] if ran else containers.events_of(self.docker, identifier, state)
+            ending = container_exit(state, events, ours=ran)
             self._keep(identifier, Path(str(record["log"])), {})
             containers.remove(self.docker, identifier)
             stopped.append(Stopped("gone" if not ran else outcome, f"container {name}", ending))

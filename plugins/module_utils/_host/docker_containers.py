@@ -84,10 +84,17 @@ def follow_events(docker: Docker, name: str) -> Stream:
     return Stream(docker.client, "GET", f"/events?filters={filters}")
 
 
-def past_events(docker: Docker, name: str, since: float) -> list[dict[str, Any]]:
-    """What the engine still remembers about the container since the Unix time; empty where it doesn't answer."""
-    filters = json.dumps({"container": [name], "type": ["container"]})
-    query = urlencode({"since": int(since), "until": int(time.time()) + 1, "filters": filters})
+def events_of(docker: Docker, name: str, state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the engine still remembers of a container's last run; empty where it never ran or the engine doesn't answer.
+
+    Between the two times of its own ``State``: a time in the engine's future would be waited for, and its clock may be another machine's.
+    """
+    since, until = str(state.get("StartedAt") or "0001"), str(state.get("FinishedAt") or "0001")
+    if since.startswith("0001") or until.startswith("0001"):
+        return []
+    query = urlencode(
+        {"since": since, "until": until, "filters": json.dumps({"container": [name], "type": ["container"]})}
+    )
     exchange = docker.client.get(f"/events?{query}", timeout_s=CALL_S)
     return [json.loads(line) for line in exchange.body.splitlines() if line.strip()] if exchange.status == 200 else []
 
