@@ -27,6 +27,15 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         lines.append(
             f"  image     {engine.derived.base} + patch set {engine.derived.patch_set} (published as {engine.derived.published_digest or 'nothing'})"
         )
+    if lane.patch_set:
+        patch_set, sha256 = lane.patch_set
+        lines.append(
+            f"  patches   {sha256[:16]}, {'proven against ' + patch_set.proven if patch_set.proven else f'UNPROVEN: {patch_set.unproven}'}"
+        )
+        lines += [
+            f"            {patch.file or patch.wheel}: {patch.reason} (in effect: {patch.gate})"
+            for patch in patch_set.patch
+        ]
     if engine.lock:
         lines.append(f"  lock      {engine.lock}")
     needs, limits = recipe.needs, recipe.limits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -14,8 +15,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.container_spec import container_name, create_body
+from ansible_collections.tandem.campaign.plugins.module_utils._engine.docker_runtime import DockerRuntime
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.lane import load, unload
+from ansible_collections.tandem.campaign.plugins.module_utils._engine.runtimes import record_of
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import read_json
+from ansible_collections.tandem.campaign.plugins.module_utils._host import docker_containers
 from ansible_collections.tandem.campaign.plugins.module_utils._host.container import PLAN_LABEL
 from ansible_collections.tandem.campaign.plugins.module_utils._host.docker_containers import create, labelled, remove
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_socket import ask_keeper
@@ -26,6 +30,7 @@ from ansible_collections.tandem.campaign.tests.fakes.bench import IDENTITY, Benc
 from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import SCRIPTED, TINY, Daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
 from ansible_collections.tandem.campaign.tests.fakes.server import scripted
+from ansible_collections.tandem.campaign.tests.fakes.stalling_proxy import stalling_proxy
 
 
 class EngineHost(Bench):
@@ -172,6 +177,74 @@ def test_a_kill_from_outside_is_told_from_a_stop_and_from_memory(host: EngineHos
     assert "out of memory" not in str(error)
 
 
+def test_memory_that_ran_out_is_told_from_a_kill(host: EngineHost, daemon: Daemon) -> None:
+    """The kernel's own killer: a limit is put on the running container, and the first request takes more."""
+    plan = host.plan("--eat-on-chat", "256", "--listen-after", "1.5")
+    name = container_name("scripted")
+
+    def limit() -> None:
+        while name not in host.containers():
+            time.sleep(0.05)
+        daemon.cli("update", "--memory", "64m", "--memory-swap", "64m", name)
+
+    thread = threading.Thread(target=limit)
+    thread.start()
+    error = host.refused(plan)
+    thread.join()
+    assert "exit status 137" in str(error)
+    assert "out of memory" in str(error)
+    assert "on its first generation" in str(error)
+
+
+def test_a_docker_engine_that_restarts_takes_its_containers_along(host: EngineHost, daemon: Daemon) -> None:
+    """The event stream breaks; the end is noticed nevertheless."""
+    thread = threading.Timer(1.0, daemon.restart)
+    thread.start()
+    plan = host.plan("--listen-after", "60", start_s=60.0)
+    begun = time.monotonic()
+    error = host.refused(plan)
+    thread.join()
+    assert time.monotonic() - begun < 30
+    assert error.facts["stage"] == "exited"
+    host.unload(plan)
+    assert host.containers() == []
+
+
+@pytest.mark.parametrize(
+    ("swallow", "forward"), [("POST .*/stop", False), ("POST .*/stop", True), ("POST .*/(stop|kill)", False)]
+)
+def test_a_stop_call_that_hangs_does_not_keep_the_engine(
+    host: EngineHost, daemon: Daemon, swallow: str, forward: bool
+) -> None:
+    """docker/for-win#13320: each step has a deadline of its own, and the forced removal comes last."""
+    plan = host.plan(stop_s=1.0)
+    host.load(plan)
+    socket = Path(tempfile.mkdtemp(dir="/tmp")) / "s"
+    assert plan.container is not None
+    with stalling_proxy(socket, daemon.socket, swallow, forward=forward) as swallowed:
+        record = {**record_of(plan, str(host.attempt / "startup.log")), "socket": str(socket)}
+        begun = time.monotonic()
+        (stopped,) = DockerRuntime(str(socket)).stop(record)
+        assert time.monotonic() - begun < 30
+    assert swallowed
+    assert host.containers() == []
+    assert stopped.what == f"container {container_name('scripted')}"
+
+
+def test_an_engine_that_can_not_be_removed_leaves_the_host_unresolved(
+    host: EngineHost, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next lane is refused with it: its port or name or memory is still taken, and the module says so."""
+    plan = host.plan(stop_s=1.0)
+    host.load(plan)
+    monkeypatch.setattr(docker_containers, "ABSENT_S", 1.0)
+    socket = Path(tempfile.mkdtemp(dir="/tmp")) / "s"
+    with stalling_proxy(socket, daemon.socket, "DELETE ", forward=False):
+        record = {**record_of(plan, str(host.attempt / "startup.log")), "socket": str(socket)}
+        with pytest.raises(CampaignError, match="is still there 1 s after its forced removal"):
+            DockerRuntime(str(socket)).stop(record)
+
+
 def test_a_program_that_is_not_in_the_image(host: EngineHost) -> None:
     """Case J11's kind: nothing runs, and it isn't called loaded."""
     plan = host.plan(argv=("engine-serve", "--port", "1"))
@@ -211,6 +284,42 @@ def test_our_own_leftover_goes_and_its_log_is_kept(host: EngineHost, daemon: Dae
     host.load(host.plan())
     assert (host.attempt / f"leftover-{old[:12]}.log").read_text() == "old words\n"
     assert json.loads(daemon.cli("inspect", name))[0]["Id"] != old
+
+
+def test_what_a_crashed_campaign_has_left_goes_before_the_state_is_looked_at(
+    tmp_path: Path, engines: Daemon, cards: Cards
+) -> None:
+    cards.use(400, 400)
+    engines.cli(
+        "create",
+        "--name",
+        "left",
+        "--label",
+        f"{PLAN_LABEL}=old",
+        "--entrypoint",
+        "python3",
+        SCRIPTED,
+        "-c",
+        "print('old words')",
+    )
+    engines.cli("start", "--attach", "left")
+    engines.cli("run", "--detach", "--name", "owner-s", TINY, "sleep", "100")
+    host = EngineHost(tmp_path, engines)
+    host.enter()
+    assert host.containers() == ["owner-s"]
+    assert any("removed left" in text for text in host.told)
+    healed = host.heal()
+    assert healed.differences == ()
+    assert healed.folder is not None
+    assert next(healed.folder.glob("leftover-*.log")).read_text() == "old words\n"
+    engines.remove_all()
+
+
+def test_the_reader_sees_a_container_of_ours_that_stays(host: EngineHost, daemon: Daemon) -> None:
+    """Whatever removed nothing: the difference is not empty."""
+    daemon.cli("create", "--name", "stays", "--label", f"{PLAN_LABEL}=x", TINY, "true")
+    (difference,) = host.heal().differences or ()
+    assert difference["path"] == "/containers/stays"
 
 
 def test_the_restore_removes_what_a_dead_keeper_had_started(host: EngineHost) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._host.container import PLAN_LABEL
+from .._host.rules import unplanned_settings
 from .._words.plan import ContainerStart, LaunchPlan
 from .comparison import Comparison, compared
 from .container_spec import CAPABILITIES, GIB, create_body
@@ -53,6 +54,9 @@ def compare_container(plan: LaunchPlan, start: ContainerStart, document: Mapping
         compared("privileged", False, bool(host.get("Privileged"))),
         compared("device requests", _request_ids(planned_host["DeviceRequests"]), _request_ids(host.get("DeviceRequests") or [])),
     ]  # fmt: skip
+    if start.devices:
+        unplanned = unplanned_settings(environment, plan.environment, collective=len(start.devices) > 1)
+        rows += [compared(f"environment {name}", "(not set)", value) for name, (value, _kind) in unplanned.items()]
     if start.image_id:
         rows.insert(0, compared("image", start.image_id, document.get("Image")))
     if start.shm_gib:

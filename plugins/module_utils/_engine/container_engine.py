@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,14 +15,13 @@ from typing import Any
 
 from .._api.stream import Stream
 from .._host import docker_containers as containers
-from .._host.container import LogFrames, plain_log
+from .._host.container import LogFrames
 from .._host.docker import Docker
 from .._words.errors import CampaignError
 from .ending import ExitStatus, container_exit
 
 #: Between tries to hear of the container again, where the engine's socket went away (a daemon that restarts).
 RETRY_S = 0.5
-LOG_KEPT = 64 * 2**20
 
 
 class ContainerEngine:
@@ -50,7 +48,7 @@ class ContainerEngine:
         if document["State"]["Status"] in ("created", "running", "paused", "restarting"):
             return None
         state = document["State"]
-        return container_exit(state, containers.events_of(self.docker, self.id, state), ours=False)
+        return container_exit(state, containers.kills_of(self.docker, self.id, state), ours=False)
 
     def follow(self, log: Path) -> None:
         """Copies the log to ``log`` for as long as the container runs, in a thread of its own."""
@@ -94,13 +92,3 @@ class ContainerWatch:
             return any(json.loads(line).get("Action") in ("die", "destroy") for line in self.stream.lines())
         except (CampaignError, ValueError):
             return False
-
-
-def keep_log(docker: Docker, identifier: str, log: Path) -> None:
-    """The whole log, where more of it is there than the follower has written (its keeper died, say)."""
-    exchange = docker.client.get(f"/containers/{identifier}/logs?stdout=1&stderr=1", timeout_s=30.0)
-    data = plain_log(exchange.body).encode()[-LOG_KEPT:] if exchange.status == 200 else b""
-    if len(data) > (log.stat().st_size if log.exists() else 0):
-        temporary = log.with_name(f"{log.name}.new")
-        temporary.write_bytes(data)
-        os.replace(temporary, log)

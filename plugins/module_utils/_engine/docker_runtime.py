@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._evidence.store import write_json
 from .._host import docker_containers as containers
 from .._host.container import PLAN_LABEL
 from .._host.docker import Docker
 from .._words.errors import CampaignError, EngineError, RefusedError
 from .._words.plan import ContainerStart, LaunchPlan
 from .container_check import compare_container, kept_inspect
-from .container_engine import ContainerEngine, ContainerWatch, keep_log
+from .container_engine import ContainerEngine, ContainerWatch
+from .container_evidence import keep_evidence, remove_leftover
 from .container_spec import create_body
 from .devices_inside import compare_devices
 from .ending import container_exit
@@ -44,7 +44,7 @@ class DockerRuntime:
         try:
             self.docker.start(identifier)
         except CampaignError as exc:
-            self._keep(identifier, log, plan.environment)
+            keep_evidence(self.docker, identifier, log, plan.environment)
             containers.remove(self.docker, identifier)
             hint = f". {GPU_HINT}" if NO_GPU_DRIVER in str(exc) else ""
             raise EngineError(f"{plan.recipe}: {exc}{hint}", stage="start") from exc
@@ -64,8 +64,7 @@ class DockerRuntime:
                 f"Give it another name: docker rename {name} <name>",
                 container=name,
             )
-        self._keep(identifier, folder / f"leftover-{identifier[:12]}.log", {})
-        containers.remove(self.docker, identifier)
+        remove_leftover(self.docker, identifier, folder)
 
     def watch(self, identity: Mapping[str, Any], on_end: Callable[[], None]) -> ContainerWatch:
         return ContainerWatch(self.docker, str(identity["id"]), on_end)
@@ -92,23 +91,12 @@ class DockerRuntime:
             ran = item.get("State") == "running"
             outcome = containers.stop_and_kill(self.docker, identifier, float(record["stop_s"]))
             state = (self.docker.inspect(identifier) or {}).get("State") or {}
-            events = [] if ran else containers.events_of(self.docker, identifier, state)
+            events = [] if ran else containers.kills_of(self.docker, identifier, state)
             ending = container_exit(state, events, ours=ran)
-            self._keep(identifier, Path(str(record["log"])), {})
+            keep_evidence(self.docker, identifier, Path(str(record["log"])), {})
             containers.remove(self.docker, identifier)
             stopped.append(Stopped("gone" if not ran else outcome, f"container {name}", ending))
         return stopped
-
-    def _keep(self, identifier: str, log: Path, planned: Mapping[str, str]) -> None:
-        """What would be lost with the container."""
-        document = self.docker.inspect(identifier)
-        if document is None:
-            return
-        log.parent.mkdir(parents=True, exist_ok=True)
-        write_json(
-            log.with_suffix(".container.json"), {"schema": "tandem.container/v1", **kept_inspect(document, planned)}
-        )
-        keep_log(self.docker, identifier, log)
 
 
 def _start_of(plan: LaunchPlan) -> ContainerStart:

@@ -24,6 +24,7 @@ from .startup_log import last_line, read_tail, silent_s
 #: How often it is told how far the load is, and the engine looked at should its end watch be of no use.
 TELL_S = 2.0
 LOG_TAIL = 25
+SETTLE_S = 2.0
 
 #: The keeper's answer about the engine: ``{running, exit_text, identity, …}`` or None where none was started.
 Status = Callable[[], "dict[str, Any] | None"]
@@ -65,7 +66,7 @@ class Loading:
                 event = ""
             if isinstance(event, CampaignError):
                 raise self._failure(str(event), stage=str(event.facts.get("stage", "refused"))) from event
-            engine = self.status()
+            engine = self._settled() if event == "ended" else self.status()
             elapsed = time.monotonic() - start
             if event == "ended" or engine is None or not engine["running"]:
                 raise self._ended(prober, engine, elapsed)
@@ -75,6 +76,13 @@ class Loading:
             text = f"loading {elapsed:.0f} s of {limit:g} s, waiting for {prober.missing}"
             self.tell(text + (f" | {last}" if last else ""))
         raise self._stalled(prober)
+
+    def _settled(self) -> dict[str, Any] | None:
+        """The engine's status once its end has reached who has started it, which may be a moment after it has reached us."""
+        deadline = time.monotonic() + SETTLE_S
+        while (engine := self.status()) is not None and engine["running"] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return engine
 
     def _ended(self, prober: Prober, engine: dict[str, Any] | None, elapsed: float) -> EngineError:
         ending = (engine["exit_text"] or "ended") if engine else "was never started"

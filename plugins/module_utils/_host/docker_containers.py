@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tarfile
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -23,6 +25,9 @@ REMOVE_S = 20.0
 #: How long a container may still be listed after a forced removal; the daemon itself waits 12 s (moby: killWithSignal, then kill).
 ABSENT_S = 30.0
 EXEC_S = 30.0
+#: SIGKILL and SIGTERM: who sent them is a question.
+KILLED = (137, 143)
+KILL_TOLD_S = 0.5
 ARCHIVE_LIMIT = 64 * 2**20
 
 
@@ -44,23 +49,23 @@ def labelled(docker: Docker, label: str) -> list[dict[str, Any]]:
     return found
 
 
-def remove(docker: Docker, name: str, limit_s: float = ABSENT_S) -> None:
+def remove(docker: Docker, name: str) -> None:
     """Forced, with its anonymous volumes, until it is absent. Raises :class:`CampaignError` where it stays.
 
     409 is a removal under way, a 5xx or a hung call often one that ends later: only the container's absence counts.
     """
-    deadline = time.monotonic() + limit_s
+    deadline = time.monotonic() + ABSENT_S
     last = "no answer"
     while True:
         exchange = docker.client.exchange(
-            "DELETE", f"/containers/{quote(name)}?force=1&v=1", None, timeout_s=min(REMOVE_S, limit_s)
+            "DELETE", f"/containers/{quote(name)}?force=1&v=1", None, timeout_s=min(REMOVE_S, ABSENT_S)
         )
         if exchange.status in (204, 404) and docker.inspect(name) is None:
             return
         last = exchange.body[:300].decode("utf-8", "replace").strip() if exchange.answered else str(exchange.fault_text)
         if time.monotonic() > deadline:
             raise CampaignError(
-                f"container {name} is still there {limit_s:g} s after its forced removal: {last}", container=name
+                f"container {name} is still there {ABSENT_S:g} s after its forced removal: {last}", container=name
             )
         time.sleep(POLL_S)
 
@@ -84,19 +89,27 @@ def follow_events(docker: Docker, name: str) -> Stream:
     return Stream(docker.client, "GET", f"/events?filters={filters}")
 
 
-def events_of(docker: Docker, name: str, state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the engine still remembers of a container's last run; empty where it never ran or the engine doesn't answer.
+def kills_of(docker: Docker, name: str, state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The ``kill`` and ``oom`` events of a container's last run, where it ended by a signal that others send; empty otherwise.
 
-    Between the two times of its own ``State``: a time in the engine's future would be waited for, and its clock may be another machine's.
+    Asked for up to its own end and a moment more, as Docker tells of a kill after it has killed: a time that lies further ahead would be
+    waited for, and the engine's clock may be another machine's.
     """
-    since, until = str(state.get("StartedAt") or "0001"), str(state.get("FinishedAt") or "0001")
-    if since.startswith("0001") or until.startswith("0001"):
+    began, ended = (_unix(str(state.get(key) or "")) for key in ("StartedAt", "FinishedAt"))
+    if state.get("ExitCode") not in KILLED or began is None or ended is None:
         return []
-    query = urlencode(
-        {"since": since, "until": until, "filters": json.dumps({"container": [name], "type": ["container"]})}
-    )
+    filters = json.dumps({"container": [name], "event": ["kill", "oom"]})
+    query = urlencode({"since": f"{began:.6f}", "until": f"{ended + KILL_TOLD_S:.6f}", "filters": filters})
     exchange = docker.client.get(f"/events?{query}", timeout_s=CALL_S)
     return [json.loads(line) for line in exchange.body.splitlines() if line.strip()] if exchange.status == 200 else []
+
+
+def _unix(text: str) -> float | None:
+    """Docker's time with nanoseconds, in UTC; None for the year 1, which means never."""
+    found = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z$", text)
+    if found is None or text.startswith("0001"):
+        return None
+    return datetime.fromisoformat(f"{found[1]}+00:00").timestamp() + float(found[2] or 0)
 
 
 def run_inside(docker: Docker, name: str, command: list[str]) -> tuple[int | None, str]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from .._words.host import HostFacts
@@ -142,17 +142,28 @@ def contract_for(
 
 def _smuggled(need: Need, set_by_us: set[str]) -> list[str]:
     """Settings that an image brings along, unseen in the recipe. What the plan sets itself wins over the image and is no conflict."""
-    found = []
-    for name, value in sorted(need.image_environment.items()):
-        if name in set_by_us or not need.uses_gpus:
+    if not need.uses_gpus:
+        return []
+    return [
+        f"the image sets {name}={value}: {kind} that neither the recipe nor the contract knows of; use an image without it"
+        for name, (value, kind) in unplanned_settings(
+            need.image_environment, set_by_us, collective=need.multi_gpu
+        ).items()
+    ]
+
+
+def unplanned_settings(
+    environment: Mapping[str, str], planned: Collection[str], *, collective: bool
+) -> dict[str, tuple[str, str]]:
+    """Name -> (value, kind) of NCCL settings (where ranks talk to each other) and allocator settings that are not in the plan."""
+    found = {}
+    for name, value in sorted(environment.items()):
+        if name in planned:
             continue
-        nccl = name.startswith("NCCL_") and name not in HARMLESS_IN_AN_IMAGE and need.multi_gpu
-        allocator = name in ALLOCATOR_VARIABLES and not _is_native(value)
-        if nccl or allocator:
-            kind = "an NCCL setting" if nccl else "an allocator setting"
-            found.append(
-                f"the image sets {name}={value}: {kind} that neither the recipe nor the contract knows of; use an image without it"
-            )
+        if collective and name.startswith("NCCL_") and name not in HARMLESS_IN_AN_IMAGE:
+            found[name] = (value, "an NCCL setting")
+        elif name in ALLOCATOR_VARIABLES and not _is_native(value):
+            found[name] = (value, "an allocator setting")
     return found
 
 

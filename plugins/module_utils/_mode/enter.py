@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._engine.container_evidence import clear_leftovers
 from .._evidence.record import artifact
 from .._evidence.store import write_json
 from .._words.errors import CampaignError, RefusedError
@@ -76,6 +77,9 @@ def _take(reservation: Reservation, reader: StateReader, tell: Tell, open_journa
     with operation(reservation.folder, "enter") as held:
         if not held:
             raise CampaignError("the host was given back before it was taken; see history/ in the state folder")
+        # The owner's state is the one without them, so they go before it is looked at.
+        for name in clear_leftovers(reservation.host.docker_socket, reservation.folder):
+            tell(f"removed {name}, which an earlier campaign had left; its log is kept")
         before = reader.read(reservation.host)
         if unread := reader.unread(before):
             raise RefusedError(

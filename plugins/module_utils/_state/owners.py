@@ -13,7 +13,7 @@ from .look import output_of
 
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,ExecMainStatus,MainPID,FragmentPath"
 #: The label of containers that a campaign makes.
-OWN_LABEL = "tandem.campaign"
+OWN_LABEL = "tandem.campaign."
 
 
 def read_containers(host: HostDeclaration) -> dict[str, dict[str, Any]] | None:
@@ -50,7 +50,7 @@ def _container(item: dict[str, Any]) -> dict[str, Any]:
         "pid": state.get("Pid"),
         "devices": [[request.get("Count"), *(request.get("DeviceIDs") or [])] for request in requests]
         + ([["runtime", *visible]] if host.get("Runtime") == "nvidia" else []),
-        "own": OWN_LABEL in (config.get("Labels") or {}),
+        "own": any(name.startswith(OWN_LABEL) for name in config.get("Labels") or {}),
     }
 
 

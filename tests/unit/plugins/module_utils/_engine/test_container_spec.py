@@ -132,6 +132,8 @@ def test_what_the_engine_fills_in_is_no_difference() -> None:
         (lambda d: d["Mounts"][0].update(RW=True), "mounts"),
         (lambda d: d.update(Image="sha256:other"), "image: planned 'sha256:1d', live 'sha256:other'"),
         (lambda d: d["Config"]["Env"].remove("NCCL_P2P_DISABLE=1"), "environment NCCL_P2P_DISABLE: planned '1', live '(not set)'"),
+        (lambda d: d["Config"]["Env"].append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"), "environment PYTORCH_CUDA_ALLOC_CONF"),
+        (lambda d: d["Config"]["Env"].append("NCCL_P2P_LEVEL=SYS"), "environment NCCL_P2P_LEVEL: planned '(not set)', live 'SYS'"),
         (lambda d: d["HostConfig"].update(Init=False), "init process"),
         (lambda d: d["HostConfig"].update(IpcMode="private"), "ipc: planned 'host', live 'private'"),
         (lambda d: d["HostConfig"]["PortBindings"]["39050/tcp"][0].update(HostIp="0.0.0.0"), "published ports"),

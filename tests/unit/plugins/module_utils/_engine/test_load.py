@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.tandem.campaign.plugins.module_utils._engine import load as load_module
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.load import Loading
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.process import ProcessRuntime
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.read_back import Loaded, read_back
@@ -194,6 +195,25 @@ def test_a_stalled_load_ends_at_its_limit_with_its_last_sign_of_life(tmp_path: P
     error = failure(plan(start_s=1.0), log)
     assert "not ready after 1 s (limits.start_s): no health" in str(error)
     assert "its last log line came at 0 s, 1 s before the end" in str(error)
+
+
+def test_a_slow_load_that_lives_is_waited_for_and_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case D3, a thousand times as fast: progress lines, the first generation long after a common default limit would have ended it."""
+    monkeypatch.setattr(load_module, "TELL_S", 0.05)
+    log, begun = tmp_path / "log", time.monotonic()
+    told: list[str] = []
+
+    def answer(_method: str, path: str, _body: Any) -> Any:
+        elapsed = time.monotonic() - begun
+        log.write_text(f"loading shard {int(elapsed / 0.02)} of 56\n")
+        return script()(_method, path, _body) if elapsed > 1.13 else (503, {})
+
+    with scripted(answer) as server:
+        waiting = Loading(plan(server.url, start_s=1.8), Scripted(), {}, lambda: RUNNING, log, told.append)
+        ready_s = waiting.wait_ready()
+    assert 1.1 < ready_s < 1.6
+    assert len(told) > 10
+    assert any("of 1.8 s, waiting for health | loading shard" in text for text in told)
 
 
 def test_an_old_server_on_the_port_is_not_ours(tmp_path: Path) -> None:
