@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -13,6 +14,23 @@ from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import ENGINE
 from ansible_collections.tandem.campaign.tests.fakes.registry import running_registry
 
 from .conftest import ROOT, DemoHost
+
+PATCHES = """schema = "tandem.patch-set/v1"
+name = "louder"
+roots = ["/opt/tandem"]
+proven = "this checkout's own launcher"
+
+[[patch]]
+file = "llama_cpp_server.py"
+sha256 = "{sha256}"
+gate = "always"
+reason = "a line more in the log"
+ticket = "none"
+
+[[patch.edit]]
+find = "    import xllamacpp\\n"
+replace = "    import xllamacpp\\n\\n    say(\\"a patched engine\\")\\n"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +64,45 @@ def test_images_yml_proves_what_is_there(host: DemoHost) -> None:
     done = host.play(str(ROOT / "playbooks" / "images.yml"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"changed=0 .*failed=0", done.stdout), done.stdout
+
+
+def test_images_yml_pulls_what_is_missing_and_builds_what_is_derived(
+    host: DemoHost, engines: Daemon, image: str
+) -> None:
+    """Pinned by base and patch set: the campaign runs in the image that was built here, and its packet says what was changed."""
+    recipes = Path(host.variables["campaign_recipe_paths"][0])
+    launcher = (ROOT / "plugins" / "module_utils" / "_engine" / "llama_cpp_server.py").read_bytes()
+    (recipes / "patches").mkdir(exist_ok=True)
+    (recipes / "patches" / "louder.toml").write_text(PATCHES.format(sha256=hashlib.sha256(launcher).hexdigest()))
+    good = (recipes / "quick.toml").read_text()
+    derived = good.replace(f'image = "{image}"', f'derived = {{ base = "{image}", patch_set = "louder" }}').replace(
+        '"quick"', '"derived"'
+    )
+    (recipes / "derived.toml").write_text(derived.replace('"dies-at-load"', '"dies-derived"'))
+    engines.cli("rmi", "--force", image)
+    host.variables["campaign_recipes"] = ["derived"]
+    try:
+        first, second = (host.play(str(ROOT / "playbooks" / "images.yml")) for _ in range(2))
+        assert first.returncode == 0, first.stdout + first.stderr
+        assert re.search(r"changed=2 .*failed=0", first.stdout), first.stdout
+        assert re.search(r"changed=0 .*failed=0", second.stdout), second.stdout
+        done = host.campaign(campaign_id="derived")
+        assert done.returncode == 0, done.stdout + done.stderr
+        lane = host.folder / "campaigns" / "derived" / "primary" / "lanes" / "derived"
+        seen = json.loads((lane / "image.json").read_text())
+        live = json.loads((lane / "live.json").read_text())
+        assert "a patched engine" in (lane / "startup.log").read_text()
+        assert live["live"]["container"]["Image"] == seen["report"]["id"]
+        (entry,) = seen["report"]["manifest"]["files"]
+        assert (entry["path"], entry["before"]) == (
+            "/opt/tandem/llama_cpp_server.py",
+            hashlib.sha256(launcher).hexdigest(),
+        )
+        assert live["identity"]["engine"]["patch_set_sha256"] == seen["report"]["patch_set_sha256"]
+        assert "/opt/tandem/llama\\_cpp\\_server.py" in (lane.parents[1] / "report.md").read_text()
+    finally:
+        host.variables["campaign_recipes"] = ["quick"]
+        (recipes / "derived.toml").unlink()
 
 
 def test_check_mode_starts_no_container(host: DemoHost, engines: Daemon) -> None:
