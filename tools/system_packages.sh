@@ -17,6 +17,7 @@ if [ "${1:-}" = test ]; then
     command -v busybox >/dev/null || missing+=(busybox-static)
     command -v systemctl >/dev/null || missing+=(systemd)
     command -v iptables >/dev/null || missing+=(iptables)
+    command -v ip >/dev/null || missing+=(iproute2)
     command -v debootstrap >/dev/null || missing+=(debootstrap)
     command -v docker-registry >/dev/null || missing+=(docker-registry)
 fi

@@ -39,6 +39,8 @@ for device in $(echo "$devices" | tr ',' ' '); do
   number=$((number + 1))
 done
 """
+#: A network namespace of the engine's own: its bridge is nobody else's. Ports are published on the loopback in there, by docker-proxy.
+NAMESPACE = ("unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 #: A folder, a link or a file's content in an image.
 Entry = bytes | str | None
 
@@ -46,8 +48,9 @@ Entry = bytes | str | None
 class Daemon:
     """One engine. ``docker()`` is our hand on it, ``cli`` Docker's own command."""
 
-    def __init__(self, folder: Path, programs: Path | None = None) -> None:
+    def __init__(self, folder: Path, programs: Path | None = None, *, bridge: bool = False) -> None:
         self.folder = folder
+        self.bridge = bridge
         self.environment = {**os.environ, "PATH": ":".join(filter(None, (str(programs or ""), os.environ["PATH"])))}
         self.socket = str(folder / "docker.sock")
         self.process: subprocess.Popen[bytes] | None = None
@@ -67,7 +70,9 @@ class Daemon:
         (self.folder / "daemon.json").write_text("{}")
         with (self.folder / "dockerd.log").open("ab") as log:
             self.process = subprocess.Popen(
-                ["dockerd", *arguments, "--host", f"unix://{self.socket}", "--bridge=none", "--iptables=false", "--ip6tables=false"],
+                [*NAMESPACE, "dockerd", *arguments, "--host", f"unix://{self.socket}", "--iptables=false", "--ip6tables=false"]
+                if self.bridge
+                else ["dockerd", *arguments, "--host", f"unix://{self.socket}", "--bridge=none", "--iptables=false", "--ip6tables=false"],
                 env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + 60
@@ -232,13 +237,13 @@ def _archive(entries: Mapping[str, Entry] | Mapping[str, bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def private_daemon(programs: Path | None = None) -> Iterator[Daemon]:
-    """``programs`` goes first on its PATH. Started, with its image; gone with all it has made at the end."""
+def private_daemon(programs: Path | None = None, *, bridge: bool = False) -> Iterator[Daemon]:
+    """``programs`` goes first on its PATH; ``bridge``: in a network namespace of its own. Started, with its images; gone with all it has made at the end."""
     if os.geteuid() != 0:
         pytest.skip("a Docker Engine of the tests' own needs root")
     # A socket's path may not be long, so it isn't put below pytest's own folders.
     folder = Path(tempfile.mkdtemp(prefix="tandem-docker-", dir="/tmp"))
-    daemon = Daemon(folder, programs)
+    daemon = Daemon(folder, programs, bridge=bridge)
     try:
         daemon.start()
         daemon.make_images()

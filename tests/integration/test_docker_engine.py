@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -27,7 +29,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.errors impo
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Role
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import ContainerStart, LaunchPlan, Mount
 from ansible_collections.tandem.campaign.tests.fakes.bench import IDENTITY, Bench
-from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import SCRIPTED, TINY, Daemon
+from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import SCRIPTED, TINY, Daemon, private_daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
 from ansible_collections.tandem.campaign.tests.fakes.server import scripted
 from ansible_collections.tandem.campaign.tests.fakes.stalling_proxy import stalling_proxy
@@ -398,3 +400,36 @@ def test_remove_waits_until_it_is_absent(daemon: Daemon) -> None:
     remove(daemon.docker(), name)
     assert name not in daemon.cli("ps", "--all", "--quiet", "--no-trunc")
     remove(daemon.docker(), name)
+
+
+def test_on_a_bridge_the_port_is_published_on_loopback_only(tmp_path: Path, cards: Cards) -> None:
+    """As on a workstation, in a network namespace of the engine's own."""
+    with private_daemon(cards.folder, bridge=True) as bridged:
+        bridged.make_engine_images()
+        host = EngineHost(tmp_path, bridged)
+        plan = host.plan("--host", "0.0.0.0", container={"network": "bridge"})
+        runtime = DockerRuntime(bridged.socket)
+        (host.attempt).mkdir()
+        engine = runtime.start(plan, host.attempt / "startup.log")
+        assert bridged.process is not None
+        inside = ["nsenter", "--target", str(bridged.process.pid), "--net", "--"]
+        ask = (
+            f"import urllib.request as u; print(u.urlopen('http://127.0.0.1:{plan.port}/v1/models', timeout=1).status)"
+        )
+        deadline = time.monotonic() + 15
+        while (
+            asked := subprocess.run([*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+        ).returncode:
+            assert time.monotonic() < deadline, asked.stderr + bridged.cli(
+                "logs", plan.container.name if plan.container else ""
+            )
+        assert asked.stdout == "200\n"
+        listening = subprocess.run(
+            [*inside, "cat", "/proc/net/tcp", "/proc/net/tcp6"], capture_output=True, text=True, check=True
+        ).stdout
+        ends = [line.split()[1] for line in listening.splitlines() if f":{plan.port:04X} " in line and " 0A " in line]
+        assert ends == [f"0100007F:{plan.port:04X}"]
+        rows = runtime.live(plan, engine.identity()).comparisons
+        assert [str(row) for row in rows if row.verdict != "passed"] == []
+        assert {row.name for row in rows} >= {"network", "published ports"}
+        runtime.stop(record_of(plan, str(host.attempt / "startup.log")))
