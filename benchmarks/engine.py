@@ -104,16 +104,20 @@ def exit_noticed(host: Host) -> tuple[float, float]:
     def status() -> Any:
         return ask_keeper(host.state_dir, {"op": "status"})["engine"]
 
-    try:
-        Loading(plan, runtime_for(plan), engine["identity"], status, log, lambda _text: None).wait_ready()
-        raise SystemExit("the engine was to end")
-    except EngineError:
-        noticed = time.time()
+    noticed = _time_of_failure(Loading(plan, runtime_for(plan), engine["identity"], status, log, lambda _text: None))
     stop()
     finished = host.daemon.docker().inspect(identifier)
     ended = datetime.fromisoformat(str((finished or {})["State"]["FinishedAt"])[:26] + "+00:00").timestamp()
     unload(plan, host.state_dir, log.parent, IDENTITY, lambda _text: None)
     return noticed - ended, polled[0] - ended
+
+
+def _time_of_failure(loading: Loading) -> float:
+    try:
+        loading.wait_ready()
+    except EngineError:
+        return time.time()
+    raise SystemExit("the engine was to end")
 
 
 def _poll(host: Host, identifier: str, noticed: list[float]) -> None:
@@ -193,13 +197,14 @@ def forced_release(host: Host) -> float:
 def main() -> int:
     missed = 0
 
-    def show(what: str, values: list[float], bar: float | None = None, unit: str = "s") -> float:
+    def show(what: str, values: list[float], limit: float | None = None, unit: str = "s") -> float:
         nonlocal missed
         median = statistics.median(values)
-        missed += bar is not None and median > bar
-        limit = "" if bar is None else f"   bar {bar:.3f} {unit}   {'met' if median <= bar else 'MISSED'}"
+        missed += limit is not None and median > limit
+        verdict = "" if limit is None else f"   bar {limit:.3f} {unit}   {'met' if median <= limit else 'MISSED'}"
         print(
-            f"{what:<66} {median:7.3f} {unit} [{min(values):.3f}..{max(values):.3f}] n={len(values)}{limit}", flush=True
+            f"{what:<66} {median:7.3f} {unit} [{min(values):.3f}..{max(values):.3f}] n={len(values)}{verdict}",
+            flush=True,
         )
         return median
 
@@ -216,7 +221,7 @@ def main() -> int:
                     run_to_ready(host),
                     forced_release(host),
                 )
-                for _ in range(ROUNDS)
+                for number in range(ROUNDS)
             ]
         finally:
             if (

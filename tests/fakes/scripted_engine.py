@@ -65,7 +65,7 @@ def handler_of(options: argparse.Namespace) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length") or 0))
             if options.signal_on_chat:
-                os.kill(os.getpid(), options.signal_on_chat)
+                signal.raise_signal(options.signal_on_chat)
             if options.eat_on_chat:
                 _eaten.append(bytearray(os.urandom(2**20) * options.eat_on_chat))
             choice = {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}

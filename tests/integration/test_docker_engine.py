@@ -179,6 +179,21 @@ def test_a_kill_from_outside_is_told_from_a_stop_and_from_memory(host: EngineHos
     assert "out of memory" not in str(error)
 
 
+def test_a_container_that_somebody_removes_under_us(host: EngineHost, daemon: Daemon) -> None:
+    threading.Timer(1.0, lambda: daemon.cli("rm", "--force", container_name("scripted"))).start()
+    error = host.refused(host.plan("--listen-after", "30"))
+    assert "its container is gone: somebody removed it" in str(
+        error
+    ) or "somebody stopped it through the Docker Engine" in str(error)
+
+
+def test_a_key_that_can_not_be_read_is_said_before_the_start(host: EngineHost) -> None:
+    error = host.refused(host.plan(key_file="/nonexistent/key"))
+    assert "campaign_engine_key_file /nonexistent/key can't be read" in str(error)
+    assert host.containers() == []
+    assert host.artifact("engine.json")["ready"] is False
+
+
 def test_memory_that_ran_out_is_told_from_a_kill(host: EngineHost, daemon: Daemon) -> None:
     """The kernel's own killer: a limit is put on the running container, and the first request takes more."""
     plan = host.plan("--eat-on-chat", "256", "--listen-after", "1.5")

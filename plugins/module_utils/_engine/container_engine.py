@@ -22,6 +22,7 @@ from .ending import ExitStatus, container_exit
 
 #: Between tries to hear of the container again, where the engine's socket went away (a daemon that restarts).
 RETRY_S = 0.5
+FLUSH_S = 1.0
 
 
 class ContainerEngine:
@@ -30,15 +31,22 @@ class ContainerEngine:
     def __init__(self, docker: Docker, identifier: str, plan_sha256: str) -> None:
         self.docker, self.id, self.plan_sha256 = docker, identifier, plan_sha256
         self.ended: ExitStatus | None = None
+        self.follower: threading.Thread | None = None
 
     def identity(self) -> dict[str, Any]:
         return {"runtime": "docker", "id": self.id}
+
+    def reap(self) -> None:
+        """Docker does it."""
 
     def exit_status(self) -> ExitStatus | None:
         """None while it runs, and while the engine's socket doesn't answer: that says nothing of the container."""
         if self.ended is None:
             with contextlib.suppress(CampaignError):
                 self.ended = self._look()
+            if self.ended is not None and self.follower is not None:
+                # Whoever hears of the end reads the last lines next.
+                self.follower.join(FLUSH_S)
         return self.ended
 
     def _look(self) -> ExitStatus | None:
@@ -52,7 +60,8 @@ class ContainerEngine:
 
     def follow(self, log: Path) -> None:
         """Copies the log to ``log`` for as long as the container runs, in a thread of its own."""
-        threading.Thread(target=self._copy, args=(log,), daemon=True).start()
+        self.follower = threading.Thread(target=self._copy, args=(log,), daemon=True)
+        self.follower.start()
 
     def _copy(self, log: Path) -> None:
         with contextlib.suppress(CampaignError, OSError), log.open("ab", buffering=0) as file:

@@ -18,8 +18,8 @@ from .._words.host import Cache, HostDeclaration
 from .._words.plan import ContainerStart, LaunchPlan, Mount
 from .._words.recipe import Recipe
 
-#: Where the engine sees the cache.
-CACHE_TARGET = "/hf/hub"
+#: Where the engine sees the hub, or the volume that it lies in.
+HUB_TARGET, VOLUME_TARGET = "/hf/hub", "/hf/volume"
 #: Where an engine with remote code writes the modules it takes from the read-only cache.
 REMOTE_CODE_FOLDER = "/run/tandem/hf-modules"
 GIB = 2**30
@@ -33,14 +33,13 @@ CAPABILITIES = ("DAC_OVERRIDE",)
 
 def container_hub(cache: Cache) -> str:
     """The hub as the engine sees it."""
-    return f"{CACHE_TARGET}/{cache.hub}".rstrip("/")
+    return f"{VOLUME_TARGET}/{cache.hub}" if cache.hub else HUB_TARGET
 
 
 def cache_mount(cache: Cache) -> Mount:
     """Read-only, by path or by volume."""
-    return Mount(
-        cache.path or cache.volume or "", CACHE_TARGET, read_only=True, kind="bind" if cache.path else "volume"
-    )
+    target = VOLUME_TARGET if cache.hub else HUB_TARGET
+    return Mount(cache.path or cache.volume or "", target, read_only=True, kind="bind" if cache.path else "volume")
 
 
 def container_name(recipe: str) -> str:

@@ -35,6 +35,11 @@ SIGNS: tuple[tuple[str, str, str], ...] = (
         "The engine rejected these launch arguments: {0} (is a word of the entrypoint repeated, or a flag and its value one string?)",
     ),
     (
+        "arguments_rejected",
+        r"error: argument (-\S+: (?:invalid choice: [^\s,]+|expected [^\n]+|invalid \S+ value: \S+))",
+        "The engine rejected a launch argument: {0}",
+    ),
+    (
         "port_taken",
         r"address already in use|Errno 98",
         "The port is already in use by something that is not this engine",
@@ -56,6 +61,42 @@ SIGNS: tuple[tuple[str, str, str], ...] = (
         "The GPU was not empty: {0} GiB of {1} GiB free, {2} GiB wanted; something else still holds memory there",
     ),
     (
+        "cache_too_small",
+        r"max(?:imum)? (?:model|seq)\w*(?: len\w*)? \((\d+)\)[^\n]*?([\d.]+) GiB KV cache is needed[^\n]*?\(([\d.]+) GiB\)",
+        "The context of {0} tokens needs {1} GiB of KV cache, {2} GiB are left beside the weights",
+    ),
+    (
+        "gpu_memory_full",
+        r"(?:CUDA out of memory|OutOfMemoryError)[^\n]*?Tried to allocate ([\d.]+ [GMK]iB)",
+        "GPU memory ran out while {0} more were asked for",
+    ),
+    (
+        "driver_too_old",
+        r"CUDA driver version is insufficient|unsatisfied condition: cuda\s*>=\s*([\d.]+)|forward compatibility was attempted",
+        "The host's driver is older than the image's CUDA needs {0}",
+    ),
+    (
+        "no_gpu_visible",
+        r"No CUDA GPUs are available|no NVIDIA GPU detected|Failed to infer device type",
+        "The engine sees no GPU inside its container",
+    ),
+    (
+        "shared_memory_full",
+        r"failed to extend (/dev/shm/\S+)|No space left on device[^\n]*(/dev/shm\S*)|Bus error",
+        "Shared memory is full; raise limits.shm_gib or use ipc host",
+    ),
+    (
+        "file_unreadable",
+        r"PermissionError: \[Errno 13\] Permission denied: '([^']+)'",
+        "The engine may not read {0}",
+    ),
+    (
+        "asked_the_network",
+        r"(?:OfflineModeIsEnabled|LocalEntryNotFoundError|outgoing traffic has been disabled)",
+        "The engine asked the network for a file that the snapshot lacks, and it is offline by design",
+    ),
+    ("wrong_processor", r"exec format error", "The image is for another processor"),
+    (
         "entrypoint_missing",
         # Docker's own init says it so; a shell or runc the other way.
         r"exec:? \"?([\w./-]+)\"?(?: failed: No such file|:? .*not found)",
@@ -70,5 +111,5 @@ def diagnose(log: str) -> Finding | None:
     for cause, sign, sentence in SIGNS:
         if match := re.search(sign, log, re.IGNORECASE):
             values = [plain(value or "", 120) for value in match.groups()]
-            found.append((match.start(), Finding(cause, sentence.format(*values))))
+            found.append((match.start(), Finding(cause, sentence.format(*values, "").rstrip())))
     return min(found, key=lambda item: item[0])[1] if found else None

@@ -88,7 +88,7 @@ class DockerRuntime:
         stopped = []
         for item in containers.labelled(self.docker, f"{PLAN_LABEL}={record['plan_sha256']}"):
             identifier, name = str(item["Id"]), str((item.get("Names") or ["/?"])[0]).lstrip("/")
-            ran = item.get("State") == "running"
+            ran = item.get("State") in ("running", "paused", "restarting")
             outcome = containers.stop_and_kill(self.docker, identifier, float(record["stop_s"]))
             state = (self.docker.inspect(identifier) or {}).get("State") or {}
             events = [] if ran else containers.kills_of(self.docker, identifier, state)

@@ -36,6 +36,8 @@ class ExitStatus:
     by: str | None = None
 
     def describe(self) -> str:
+        if self.code is None and self.signal is None:
+            return f"ended: {self.by or 'nobody knows how'}"
         if self.signal is None:
             meaning = MEANINGS.get(self.code or 0)
             return f"ended with exit status {self.code}" + (f" ({meaning})" if meaning else "")

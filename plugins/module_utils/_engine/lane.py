@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +47,16 @@ def load(
     write_json(
         folder / "plan.json", artifact("plan", identity, {"plan": to_document(plan), "plan_sha256": plan.sha256})
     )
-    status = _status(state_dir)
-    fresh = status is None or not status["running"] or status["plan_sha256"] != plan.sha256
-    if fresh:
-        status = _start(plan, state_dir, log, tell)
-    engine = dict(status or {})
-    log = Path(engine["log"])
-    waiting = Loading(plan, runtime_for(plan), engine["identity"], lambda: _status(state_dir), log, tell, _where(plan))
+    engine = _status(state_dir)
+    fresh = engine is None or not engine["running"] or engine["plan_sha256"] != plan.sha256
     try:
-        ready_s = waiting.wait_ready()
+        if engine is None or fresh:
+            engine = _start(plan, state_dir, log, tell)
+        log = Path(engine["log"])
+        status = partial(_status, state_dir)
+        ready_s = Loading(plan, runtime_for(plan), engine["identity"], status, log, tell, _where(plan)).wait_ready()
     except CampaignError as exc:
-        record = {"ready": False, "error": str(exc), "failure": exc.facts, "status": _status(state_dir)}
+        record = {"ready": False, "error": str(exc), "failure": exc.facts, "status": _last_status(state_dir)}
         write_json(folder / "engine.json", artifact("engine", identity, record))
         raise
     tell(f"ready after {ready_s:.1f} s, reading the live configuration back")
@@ -65,6 +66,8 @@ def load(
 
 def _start(plan: LaunchPlan, state_dir: Path, log: Path, tell: Callable[[str], None]) -> dict[str, Any]:
     """On a free port and on devices whose memory is at its floor: what an engine takes must not depend on who was there before."""
+    if plan.key_file and not os.access(plan.key_file, os.R_OK):
+        raise EngineError(f"campaign_engine_key_file {plan.key_file} can't be read on this host", stage="key")
     if not port_is_free(plan.host, plan.port):
         models = listed_models(plan.base_url)
         answer = f" (what answers there lists {', '.join(models)})" if models else ""
@@ -140,7 +143,7 @@ def _exit_text(stopped: list[Stopped], state_dir: Path) -> str | None:
     """How it ended: a container says so itself, of a process only its parent knows."""
     if stopped and stopped[0].exit is not None:
         return stopped[0].exit.describe()
-    status = _status(state_dir)
+    status = _last_status(state_dir)
     if status is None or status["exit"] is None:
         return None
     return replace(from_document(ExitStatus, status["exit"]), ours=bool(stopped)).describe()
@@ -149,3 +152,11 @@ def _exit_text(stopped: list[Stopped], state_dir: Path) -> str | None:
 def _status(state_dir: Path) -> dict[str, Any] | None:
     status: dict[str, Any] | None = ask_keeper(state_dir, {"op": "status"})["engine"]
     return status
+
+
+def _last_status(state_dir: Path) -> dict[str, Any] | None:
+    """For evidence: a keeper that is gone hides no fault."""
+    try:
+        return _status(state_dir)
+    except CampaignError:
+        return None

@@ -33,16 +33,17 @@ def metric_names(client: Client) -> frozenset[str]:
 def get_document(client: Client, path: str) -> dict[str, Any]:
     """A JSON object, or an empty one where the engine has no such page."""
     exchange = client.get(path)
-    return _object(exchange.body) if exchange.status == 200 else {}
+    return as_object(exchange.body) if exchange.status == 200 else {}
 
 
 def post_document(client: Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
     """The same for POST."""
     exchange = client.post(path, json.dumps(body).encode(), timeout_s=60.0)
-    return _object(exchange.body) if exchange.status == 200 else {}
+    return as_object(exchange.body) if exchange.status == 200 else {}
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def as_object(body: bytes) -> dict[str, Any]:
+    """A body's JSON object, or an empty one."""
     try:
         document = json.loads(body)
     except ValueError:

@@ -46,6 +46,9 @@ class EngineProcess:
     def identity(self) -> dict[str, Any]:
         return {"runtime": "process", **vars(self.process)}
 
+    def reap(self) -> None:
+        self.popen.poll()
+
     def exit_status(self) -> ExitStatus | None:
         """None while it runs."""
         code = self.popen.poll()

@@ -16,7 +16,7 @@ from .._words.errors import CampaignError, EngineError
 from .._words.plan import LaunchPlan
 from .._words.recipe import Reasoning
 from .._words.text import plain
-from .pages import get_document
+from .pages import as_object
 
 #: Nobody listens yet: a try costs nothing. A server that answers writes each request to its log.
 REFUSED_S, ANSWERED_S = 0.03, 0.1
@@ -54,6 +54,8 @@ class Prober:
                 self._stop.wait(ANSWERED_S if self.answered else REFUSED_S)
         except CampaignError as exc:
             self._tell(exc)
+        except Exception as exc:  # a fault of our own: told at once, instead of a thread that is silently gone
+            self._tell(EngineError(f"readiness could not be asked for: {type(exc).__name__}: {exc}", stage="probe"))
 
     def describe(self) -> str:
         """What was missing at the end, and what the engine said last."""
@@ -72,11 +74,8 @@ class Prober:
         if listing.status != 200:
             self._judge(listing, "/v1/models")
             return "model list"
-        names = [
-            str(item.get("id"))
-            for item in get_document(self._client, "/v1/models").get("data") or []
-            if isinstance(item, dict)
-        ]
+        rows = as_object(listing.body).get("data")
+        names = [str(item.get("id")) for item in (rows if isinstance(rows, list) else []) if isinstance(item, dict)]
         if self.plan.served_name not in names:
             self.last = f"the server lists {', '.join(names) or 'none'}"
             return f"model {self.plan.served_name!r} in /v1/models"

@@ -42,6 +42,9 @@ class RunningEngine(Protocol):
 
     def identity(self) -> dict[str, Any]: ...
 
+    def reap(self) -> None:
+        """Called twice a second by its starter; a child that has ended doesn't stay as a zombie."""
+
     def exit_status(self) -> ExitStatus | None:
         """None while it runs."""
 

@@ -99,7 +99,7 @@ def _edit(
 def _wheel(
     docker: Docker, container: str, patch_set: PatchSet, patch: Patch, wheels: Mapping[str, str]
 ) -> dict[str, tuple[str | None, bytes]]:
-    """Into the last root, which is the one of site packages."""
+    """Into the first root that is a folder of Python packages and is there."""
     file = wheels.get(str(patch.wheel))
     if file is None:
         raise RefusedError(f"{patch.wheel}: its file was not fetched to this host ({patch.url})", file=patch.wheel)

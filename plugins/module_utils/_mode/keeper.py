@@ -76,7 +76,7 @@ class Keeper:
         if not self.reservation.folder.is_dir():
             return
         if self.engine is not None:
-            self.engine.exit_status()  # reaps
+            self.engine.reap()
         self.watch.tick()
         silence = self.reservation.silence_s()
         if silence > self.reservation.host.lease_s and time.monotonic() >= self.retry_at:

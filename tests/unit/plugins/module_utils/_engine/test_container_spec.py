@@ -52,7 +52,7 @@ def test_exactly_the_plan() -> None:
     host = body["HostConfig"]
     assert (body["Image"], [*body["Entrypoint"], *body["Cmd"]]) == ("sha256:1d", list(plan.argv))
     assert host["PortBindings"] == {"39050/tcp": [{"HostIp": "127.0.0.1", "HostPort": "39050"}]}
-    assert host["Mounts"] == [{"Type": "volume", "Source": "hf", "Target": "/hf/hub", "ReadOnly": True}]
+    assert host["Mounts"] == [{"Type": "volume", "Source": "hf", "Target": "/hf/volume", "ReadOnly": True}]
     assert host["RestartPolicy"] == {"Name": "no"}
     assert (host["IpcMode"], "ShmSize" in host) == ("host", False)
     assert {item["Name"]: item["Hard"] for item in host["Ulimits"]} == {"memlock": -1, "stack": 67108864}
@@ -64,9 +64,9 @@ def test_exactly_the_plan() -> None:
     )
     assert list(host["Tmpfs"]) == ["/run/tandem/hf-modules"]
     assert "HF_MODULES_CACHE=/run/tandem/hf-modules" in body["Env"]
-    assert "HF_HUB_CACHE=/hf/hub/hub" in body["Env"]
+    assert "HF_HUB_CACHE=/hf/volume/hub" in body["Env"]
     assert "CUDA_DEVICE_ORDER=PCI_BUS_ID" in body["Env"]
-    assert plan.snapshot.startswith("/hf/hub/hub/models--poolside--Laguna")
+    assert plan.snapshot.startswith("/hf/volume/hub/models--poolside--Laguna")
     assert plan.argv[plan.argv.index("--host") + 1] == "0.0.0.0"
 
 
@@ -94,7 +94,7 @@ def inspected(plan: LaunchPlan, start: ContainerStart) -> dict[str, Any]:
             "Type": "volume",
             "Name": "hf",
             "Source": "/var/lib/docker/volumes/hf/_data",
-            "Destination": "/hf/hub",
+            "Destination": "/hf/volume",
             "RW": False,
         }
     ]

@@ -36,6 +36,44 @@ from ansible_collections.tandem.campaign.plugins.module_utils._engine.diagnosis 
             "port_taken",
             "already in use",
         ),
+        (
+            "vllm: error: argument --kv-cache-dtype: invalid choice: 'fp9' (choose from 'auto', 'fp8')",
+            "arguments_rejected",
+            "--kv-cache-dtype: invalid choice: 'fp9'",
+        ),
+        (
+            "ValueError: To serve at least one request with the models's max seq len (262144), (6.00 GiB KV cache is needed, which is larger than the "
+            "available KV cache memory (3.14 GiB).",
+            "cache_too_small",
+            "The context of 262144 tokens needs 6.00 GiB of KV cache, 3.14 GiB are left",
+        ),
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity",
+            "gpu_memory_full",
+            "2.00 GiB",
+        ),
+        (
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver",
+            "driver_too_old",
+            "needs 13.0",
+        ),
+        ("RuntimeError: No CUDA GPUs are available", "no_gpu_visible", "sees no GPU"),
+        (
+            "Error: failed to extend /dev/shm/nccl-AbCdEf to 33030528 bytes, error: No space left on device (28)",
+            "shared_memory_full",
+            "limits.shm_gib",
+        ),
+        (
+            "PermissionError: [Errno 13] Permission denied: '/hf/hub/models--a--b/blobs/00ff'",
+            "file_unreadable",
+            "/hf/hub/models--a--b/blobs/00ff",
+        ),
+        (
+            "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files",
+            "asked_the_network",
+            "offline by design",
+        ),
+        ("exec /usr/bin/python3: exec format error", "wrong_processor", "another processor"),
         ("[FATAL tini (7)] exec engine-serve failed: No such file or directory", "entrypoint_missing", "engine-serve"),
         ("exec: engine-serve: not found", "entrypoint_missing", "engine-serve"),
     ],

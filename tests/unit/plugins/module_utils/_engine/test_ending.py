@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._engine.ending import container_exit
+from ansible_collections.tandem.campaign.plugins.module_utils._engine.ending import ExitStatus, container_exit
 
 
 def event(action: str, **attributes: str) -> dict[str, Any]:
@@ -52,3 +52,8 @@ def event(action: str, **attributes: str) -> dict[str, Any]:
 def test_meaning(state: dict[str, Any], events: list[dict[str, Any]], ours: bool, text: str) -> None:
     """Case I14 among them: 137 after our own stop is not out of memory."""
     assert container_exit(state, events, ours=ours).describe() == text
+
+
+def test_a_container_that_somebody_removed() -> None:
+    gone = ExitStatus(None, None, oom=False, by="its container is gone: somebody removed it")
+    assert gone.describe() == "ended: its container is gone: somebody removed it"

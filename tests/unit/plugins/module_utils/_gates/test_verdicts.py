@@ -124,3 +124,21 @@ def test_an_uncaught_control_fails_whatever_else() -> None:
     caught = outcome(gate("functional/v1", "failed"), recipe=CONTROL)
     assert judge_host([lane("a", "qualified"), missed], True)[0] == "controls_failed"
     assert judge_host([lane("a", "qualified"), caught], True)[0] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "fault", "expected"),
+    [
+        ("passed", None, "inconclusive"),
+        ("failed", None, "rejected"),
+        ("passed", "the host went away", "infrastructure"),
+    ],
+)
+def test_what_the_engine_does_not_tell_can_not_be_qualified(
+    verdict: VerdictName, fault: str | None, expected: LaneOutcome
+) -> None:
+    """A lane that is rejected or faulty stays so."""
+    profiles = (ProfileResult("off", (gate("functional/v1", verdict),)),)
+    result = judge_lane(RECIPE, "key", profiles, fault, ("moe_backend: planned 'marlin', the engine does not tell",))
+    assert result.outcome == expected
+    assert ("moe_backend" in result.reason) is (expected == "inconclusive")
