@@ -11,8 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "ansible_collections.tandem.campaign"
 
-#: Integration tests that run campaigns against the demo's host.
-DEMO_TESTS = [f"tests/integration/test_{name}.py" for name in ("campaign", "demo", "interrupts", "bad_input")]
+#: Integration tests that run campaigns with a real engine, whose threads spin: one at a time.
+CAMPAIGN_TESTS = [
+    f"tests/integration/test_{name}.py"
+    for name in ("campaign", "demo", "interrupts", "bad_input", "docker_campaign", "install")
+]
 #: Stage -> commands. Commands of one stage are independent and run two at a time.
 STAGES: dict[str, list[list[str]]] = {
     "lint": [
@@ -25,10 +28,10 @@ STAGES: dict[str, list[list[str]]] = {
     ],
     "unit": [["pytest", "tests/unit", "-n", "2"]],
     "sanity": [["tools/sanity.sh"]],
-    # Two halves at once: hosts that are processes of this machine, and those with a Docker Engine, a systemd or routers of their own.
+    # Two halves at once: whole campaigns, and the mode's, the images' and the engine's parts with scripted engines.
     "integration": [
-        ["pytest", *DEMO_TESTS],
-        ["pytest", "tests/integration", "tests/faults", *(f"--ignore={path}" for path in DEMO_TESTS)],
+        ["pytest", *CAMPAIGN_TESTS],
+        ["pytest", "tests/integration", "tests/faults", *(f"--ignore={path}" for path in CAMPAIGN_TESTS)],
     ],
     "molecule": [["molecule", "test", "--all"]],
 }

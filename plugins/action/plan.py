@@ -162,7 +162,14 @@ def unique_snapshots(lanes: list[Lane]) -> list[dict[str, Any]]:
     wanted: dict[tuple[str, str], dict[str, Any]] = {}
     for lane in lanes:
         model = lane.found.recipe.model
-        document = {"repo": model.repo, "revision": model.revision, "file": model.file}
+        document: dict[str, Any] = {
+            "repo": model.repo,
+            "revision": model.revision,
+            "file": model.file,
+            "required_files": list(model.required_files),
+            "sha256": model.sha256,
+            "remote_code": model.trust_remote_code,
+        }
         if lane.found.recipe.engine.runtime == "docker":
             document["image"] = image_name(lane.found.recipe)
         wanted.setdefault((model.repo, model.revision), document)

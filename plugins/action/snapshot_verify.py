@@ -19,6 +19,8 @@ class ActionModule(LongAction):
         arguments = {key: value for key, value in self._task.args.items() if key not in ("state_dir", "timeline")}
         label = str((task_vars or {}).get("inventory_hostname", ""))
         state_dir = str(self._task.args.get("state_dir") or "/tmp")
+        if self._task.args.get("state_dir"):
+            arguments.setdefault("receipts", f"{state_dir}/receipts")
         if arguments.get("volume") and not self._task.check_mode:
             arguments["verifier"] = verifier_path(state_dir)
             try:

@@ -18,7 +18,7 @@ from ..module_utils._gates.verdicts import judge_host, judge_lane
 from ..module_utils._words.documents import from_document, to_document
 from ..module_utils._words.recipe import Recipe
 from ..module_utils._words.text import plain
-from ..module_utils._words.verdict import VERDICT_SCHEMA, LaneResult, ProfileResult, RestoreResult
+from ..module_utils._words.verdict import VERDICT_SCHEMA, Caveat, LaneResult, ProfileResult, RestoreResult
 from ..plugin_utils.outcome_table import outcome_rows, text_table
 from ..plugin_utils.packets import Packet
 from ..plugin_utils.report import markdown_report
@@ -61,6 +61,7 @@ class ActionModule(ActionBase):
             profiles,
             plain(options["fault"], 600) or None,
             tuple(plain(text, 200) for text in options["unproven"]),
+            tuple(Caveat("snapshot", plain(text, 400)) for text in (lane["snapshot"] or {}).get("caveats", [])),
         )
         self._display.display(
             f"  {lane['identity']['host']} | {lane['name']} | {result.outcome}: {plain(result.reason, 300)}"

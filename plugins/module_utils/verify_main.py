@@ -14,13 +14,14 @@ from ._cache.report import snapshot_report
 
 
 def main() -> int:
-    """Request: ``{hub, repo, revision, file, depth}``."""
+    """Request: an element of snapshot_verify's ``snapshots`` with ``hub``, ``depth`` and ``receipt``, the file of an earlier proof or None."""
     request = json.loads(sys.argv[1])
 
     def tell(text: str, done: int, total: int) -> None:
         _say({"text": text, "done": done, "total": total})
 
-    _say({"report": snapshot_report(Path(request["hub"]), request, request["depth"], tell)})
+    receipt = json.loads(Path(request["receipt"]).read_bytes()) if request.get("receipt") else None
+    _say({"report": snapshot_report(Path(request["hub"]), request, request["depth"], tell, receipt)})
     return 0
 
 

@@ -170,7 +170,7 @@ def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Obs
         more = f" (and {len(texts) - 3} more)" if len(texts) > 3 else ""
         raise RefusedError(
             f"snapshot {recipe.model.repo}@{recipe.model.revision}: {'; '.join(texts[:3])}{more}. "
-            f"Fetch it whole: hf download {recipe.model.repo} --revision {recipe.model.revision}"
+            "Nothing is fetched here; complete this revision first (docs/usage.md, Weights)"
         )
 
 

@@ -73,7 +73,7 @@ class DemoHost:
         ]  # fmt: skip
 
     def play(
-        self, playbook: str, *options: str, timeout: float = 120, **extra: Any
+        self, playbook: str, *options: str, timeout: float = 300, **extra: Any
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*self.arguments(playbook, **extra), *options],

@@ -6,12 +6,14 @@ import hashlib
 import io
 import json
 import os
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.tandem.campaign.plugins.module_utils._cache.receipt import COARSE_NS
 from ansible_collections.tandem.campaign.plugins.module_utils._cache.report import snapshot_report
 from ansible_collections.tandem.campaign.plugins.module_utils._images.derive import derive_image
 from ansible_collections.tandem.campaign.plugins.module_utils._images.derived import find_derived
@@ -23,6 +25,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.errors impo
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Cache
 from ansible_collections.tandem.campaign.plugins.module_utils._words.patch import Edit, Patch, PatchSet
 from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import verifier_program
+from ansible_collections.tandem.campaign.tests.fakes.cache import REPO, REVISION, safetensors_cache
 from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import SCRIPTED, TINY, Daemon, private_daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
 from ansible_collections.tandem.campaign.tests.fakes.registry import running_registry
@@ -228,37 +231,31 @@ def test_a_guard_that_does_not_hold_names_the_file_and_builds_nothing(
 
 
 def test_a_snapshot_in_a_volume_has_the_proof_of_the_same_snapshot_in_a_folder(engines: Daemon, tmp_path: Path) -> None:
-    revision = "a" * 40
-    repository = tmp_path / "hub" / "models--o--m"
-    data = {name: content.encode() for name, content in {"config.json": "{}", "notes.txt": "words"}.items()}
-    for name, content in data.items():
-        blob = repository / "blobs" / hashlib.sha256(content).hexdigest()
-        blob.parent.mkdir(parents=True, exist_ok=True)
-        blob.write_bytes(content)
-        link = repository / "snapshots" / revision / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(f"../../blobs/{blob.name}")
+    safetensors_cache(tmp_path / "hub")
     engines.cli("volume", "create", "hfcache")
     engines.cli("create", "--name", "filler", "--volume", "hfcache:/v", SCRIPTED)
     engines.cli("cp", f"{tmp_path}/hub", "filler:/v/")
     engines.cli("rm", "filler")
     program, image = tmp_path / "verify.pyz", engines.cli("inspect", "--format", "{{.Id}}", SCRIPTED)
     program.write_bytes(verifier_program())
-    wanted = {"repo": "o/m", "revision": revision, "file": None}
+    wanted = {"repo": REPO, "revision": REVISION}
 
-    def in_volume(**changes: Any) -> dict[str, Any]:
+    def in_volume(receipt: Any = None, **changes: Any) -> dict[str, Any]:
         cache = Cache(volume="hfcache", hub="hub")
         return verify_in_volume(
-            engines.docker(), cache, image, program, {**wanted, **changes}, "hash", lambda *_told: None
+            engines.docker(), cache, image, program, {**wanted, **changes}, "hash", lambda *_told: None, receipt
         )
 
     here = snapshot_report(tmp_path / "hub", wanted, "hash", lambda *_told: None)
+    time.sleep(COARSE_NS / 1e9)  # a file written just now is not vouched for
     there = in_volume()
     assert here["proof"] is not None
-    assert {**there, "seconds": 0} == {**here, "seconds": 0}
+    own = {"seconds": 0, "verified_at": 0, "receipt": None}
+    assert {**there, **own} == {**here, **own}
+    assert in_volume(there["receipt"])["reused"] == len(here["files"])
     assert "expected a folder named by the pinned revision" in in_volume(revision="b" * 40)["texts"][0]
     volume_missing = verify_in_volume(
-        engines.docker(), Cache(volume="other"), image, program, wanted, "hash", lambda *_told: None
+        engines.docker(), Cache(volume="other"), image, program, wanted, "hash", lambda *_told: None, None
     )
     assert (volume_missing["proof"], "there is no volume other" in volume_missing["texts"][0]) == (None, True)
     assert engines.cli("ps", "--all", "--quiet") == ""

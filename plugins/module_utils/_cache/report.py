@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from .._words.documents import to_document
-from .layout import Problem
+from .problem import Problem
+from .receipt import Receipt
 from .verify import verify_snapshot
+from .wanted import Wanted
 
 TELL_S = 1.0
 #: Called with a line for people, bytes done and bytes in all.
 Tell = Callable[[str, int, int], None]
 
 
-def snapshot_report(hub: Path, wanted: Mapping[str, Any], depth: str, tell: Tell) -> dict[str, Any]:
-    """``wanted``: ``{repo, revision, file}``. Adds ``texts`` (the problems as sentences) and ``seconds`` to the library's report."""
+def snapshot_report(
+    hub: Path, wanted: Mapping[str, Any], depth: str, tell: Tell, receipt: Receipt | None = None
+) -> dict[str, Any]:
+    """``wanted``: an element of snapshot_verify's ``snapshots``. Adds ``texts`` (the problems as sentences) and ``seconds`` to the library's report."""
     start = time.monotonic()
     told = [0.0]
 
@@ -31,19 +35,9 @@ def snapshot_report(hub: Path, wanted: Mapping[str, Any], depth: str, tell: Tell
             rate = done / elapsed / 1e9 if elapsed else 0
             tell(f"{wanted['repo']}: {done / 1e9:.2f} of {total / 1e9:.2f} GB, {rate:.2f} GB/s", done, total)
 
-    report = verify_snapshot(
-        hub, wanted["repo"], wanted["revision"], "hash" if depth == "hash" else "structure", progress
-    )
+    report = verify_snapshot(hub, Wanted.of(wanted), "hash" if depth == "hash" else "structure", progress, receipt)
     document: dict[str, Any] = to_document(report)
-    file = wanted.get("file")
-    if file and not document["problems"] and file not in [name for name, _size, _digest in report.files]:
-        document["problems"].append(
-            to_document(Problem(file, "the recipe's weight file", "no such file in the snapshot"))
-        )
-        document["proof"] = None
-    document["texts"] = [str(problem) for problem in report.problems] or [
-        f"{item['file']}: expected {item['expected']}, found {item['found']}" for item in document["problems"]
-    ]
+    document["texts"] = [str(problem) for problem in report.problems]
     return {**document, "seconds": round(time.monotonic() - start, 3)}
 
 
@@ -52,5 +46,5 @@ def unread_report(wanted: Mapping[str, Any], reason: str, *, fault: bool = True)
     problems = [to_document(Problem("the cache", "to be read", reason))] if fault else []
     return {
         "repo": wanted["repo"], "revision": wanted["revision"], "depth": None, "files": [], "bytes": 0, "problems": problems,
-        "caveats": [reason], "proof": None, "texts": [reason] if fault else [], "seconds": 0.0,
+        "caveats": [reason], "notes": [], "proof": None, "verified_at": None, "reused": 0, "receipt": None, "texts": [reason] if fault else [], "seconds": 0.0,
     }  # fmt: skip

@@ -5,29 +5,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Literal
 
-from .._words.documents import sha256_of
-from .gguf import GgufError, read_header
-from .layout import Problem, SnapshotFile, read_snapshot
-from .safetensors import SafetensorsError, read_index, read_shard
+from .._words.documents import sha256_of, to_document
+from .expected import differences, expected_digests, named_digest, uncompared
+from .hashing import Progress, hash_files
+from .layout import SnapshotFile, read_snapshot
+from .problem import Problem
+from .receipt import Receipt, etags_of, is_of, is_unchanged, make_receipt, vouched
+from .structure import check_structure
+from .wanted import Wanted
+from .writers import find_writers
 
-BLOCK = 2**20
 Depth = Literal["structure", "hash"]
-#: Called with (bytes hashed so far, bytes in all).
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class SnapshotReport:
-    """What was found. ``proof`` is a hash over every file's name, size and content hash; None where problems are."""
+    """What was found. ``proof`` is a hash over every file's name, size and content hash; None where problems are.
+
+    ``files``: (name, bytes, what its content was compared with or, where there was nothing, its own sha256). ``reused``: how many files an
+    earlier proof vouched for. ``notes`` are worth knowing and take nothing from the proof. ``receipt`` is for the next time, and no evidence.
+    """
 
     repo: str
     revision: str
@@ -36,90 +39,121 @@ class SnapshotReport:
     bytes: int
     problems: tuple[Problem, ...]
     caveats: tuple[str, ...]
+    notes: tuple[str, ...]
     proof: str | None
+    verified_at: float
+    reused: int = 0
+    receipt: Receipt | None = None
 
 
 def verify_snapshot(
-    hub: Path, repo: str, revision: str, depth: Depth, progress: Progress | None = None
+    hub: Path, wanted: Wanted, depth: Depth, progress: Progress | None = None, receipt: Receipt | None = None
 ) -> SnapshotReport:
-    """Verifies one snapshot without any network. ``depth`` hash also recomputes every blob's content hash."""
-    files, problems = read_snapshot(hub, repo, revision)
-    problems += _structure(files)
-    named = [file for file in files if file.algorithm]
-    caveats = tuple(
-        f"{file.name}: no hash in its name, only its structure was verified" for file in files if not file.algorithm
-    )
-    if depth == "hash":
-        problems += _hash_all(named, progress or (lambda _done, _total: None))
-    listing = tuple((file.name, file.size, file.expected or "unnamed") for file in files)
-    proof = None if problems else sha256_of({"repo": repo, "revision": revision, "depth": depth, "files": listing})
+    """Verifies one snapshot without any network. ``depth`` hash also reads every file; one that ``receipt`` still vouches for is not read again."""
+    receipt = receipt if is_of(receipt, hub, wanted) else None
+    if (
+        receipt is not None
+        and depth == "hash"
+        and is_unchanged(receipt, hub, wanted)
+        and not find_writers(hub, wanted.repo, etags_of(receipt))[0]
+    ):
+        return _as_before(receipt)
+    return _Proof(hub, wanted, depth, progress or (lambda _done, _total: None), receipt).make()
+
+
+def _as_before(receipt: Receipt) -> SnapshotReport:
+    kept = dict(receipt["report"])
+    files = tuple((str(name), int(size), str(digest)) for name, size, digest in kept.pop("files"))
     return SnapshotReport(
-        repo, revision, depth, listing, sum(file.size for file in files), tuple(sorted(problems)), caveats, proof
+        **{
+            **kept,
+            "files": files,
+            "problems": (),
+            "caveats": tuple(kept["caveats"]),
+            "notes": tuple(kept["notes"]),
+            "reused": len(files),
+        }
     )
 
 
-def _structure(files: list[SnapshotFile]) -> list[Problem]:
-    problems: list[Problem] = []
-    shards: dict[str, frozenset[str]] = {}
-    for file in files:
+class _Proof:
+    """One pass over a snapshot."""
+
+    def __init__(self, hub: Path, wanted: Wanted, depth: Depth, progress: Progress, receipt: Receipt | None) -> None:
+        self.hub, self.wanted, self.depth, self.progress, self.receipt = hub, wanted, depth, progress, receipt
+        self.began_ns = time.time_ns()
+
+    def make(self) -> SnapshotReport:
+        files, problems = read_snapshot(self.hub, self.wanted.repo, self.wanted.revision)
+        if not files:
+            return self._report([], problems, (), ())
+        structure = check_structure(self.hub, self.wanted, files, {problem.file for problem in problems})
+        etags = {file.expected or "" for file in files} | {listed.digest for listed in structure.tree.values()}
+        writers, caveats = find_writers(self.hub, self.wanted.repo, etags)
+        problems += [*structure.problems, *writers]
+        expected = {file.name: expected_digests(file, structure.tree, self.wanted) for file in files}
+        digests: dict[str, dict[str, str]] = {}
+        reused = 0
+        if self.depth == "hash":
+            digests, reused = self._digests(files, expected)
+            writers_now = find_writers(self.hub, self.wanted.repo, etags)[0]
+            problems += differences(expected, digests) + self._moved(files)
+            problems += [problem for problem in writers_now if problem not in writers]
+        listing = [
+            (file.name, file.size, named_digest(expected[file.name], digests.get(file.name, {}))) for file in files
+        ]
+        caveats += [*structure.caveats, *uncompared(expected, self.wanted)]
+        report = replace(self._report(listing, problems, caveats, structure.notes), reused=reused)
+        return (
+            report
+            if report.proof is None or not digests
+            else replace(report, receipt=self._receipt(report, files, digests))
+        )
+
+    def _receipt(
+        self, report: SnapshotReport, files: list[SnapshotFile], digests: Mapping[str, Mapping[str, str]]
+    ) -> Receipt:
+        document = to_document(replace(report, receipt=None))
+        kept = {key: value for key, value in document.items() if key not in ("receipt", "reused", "problems")}
+        return make_receipt(self.hub, self.wanted, kept, files, digests, self.began_ns)
+
+    def _digests(
+        self, files: list[SnapshotFile], expected: Mapping[str, Mapping[str, str]]
+    ) -> tuple[dict[str, dict[str, str]], int]:
+        """Of every file; without anything to compare with its sha256 is recorded."""
+        known = {file.name: vouched(self.receipt, file) for file in files}
+        algorithms = {file.name: frozenset(expected[file.name]) or frozenset(("sha256",)) for file in files}
+        to_read = {
+            file.name: (file.path, file.size, algorithms[file.name])
+            for file in files
+            if not algorithms[file.name] <= set(known[file.name])
+        }
         try:
-            if file.name.endswith(".gguf"):
-                header = read_header(file.blob)
-                if file.size < header.needed_size:
-                    raise GgufError(f"{file.size} bytes, its tensor table needs {header.needed_size}")
-            elif file.name.endswith(".safetensors"):
-                shards[file.name] = read_shard(file.blob).tensors
-        except (GgufError, SafetensorsError, KeyError, TypeError) as exc:
-            problems.append(Problem(file.name, "a whole weight file", str(exc)))
-    for file in files:
-        if file.name.endswith(".safetensors.index.json"):
-            problems += _index(file, shards, {item.name for item in files})
-    return problems
+            read = hash_files(to_read, self.progress)
+        except OSError as exc:
+            return {name: {"sha256": f"unreadable ({exc.strerror})"} for name in to_read} | known, 0
+        return {**known, **read}, len(files) - len(to_read)
 
+    def _moved(self, files: list[SnapshotFile]) -> list[Problem]:
+        """Files that were written or replaced while they were read, and names that came or went."""
+        again = {file.name: file.stamp for file in read_snapshot(self.hub, self.wanted.repo, self.wanted.revision)[0]}
+        before = {file.name: file.stamp for file in files}
+        return [
+            Problem(name, "to stay as it is while it is read", "that somebody writes to it now")
+            for name in sorted(set(before) | set(again))
+            if before.get(name) != again.get(name)
+        ]
 
-def _index(file: SnapshotFile, shards: dict[str, frozenset[str]], present: set[str]) -> list[Problem]:
-    try:
-        weight_map = read_index(file.blob)
-    except SafetensorsError as exc:
-        return [Problem(file.name, "an index", str(exc))]
-    problems = [
-        Problem(shard, f"a shard, as {file.name} lists it", "no such file in the snapshot")
-        for shard in sorted(set(weight_map.values()) - present)
-    ]
-    for tensor, shard in sorted(weight_map.items()):
-        if shard in shards and tensor not in shards[shard]:
-            problems.append(Problem(shard, f"tensor {tensor}", "a header without it"))
-    return problems
-
-
-def _hash_all(files: list[SnapshotFile], progress: Progress) -> list[Problem]:
-    """One thread a core (hashing releases the GIL), largest file first so that the last one is short."""
-    total, done, lock = sum(file.size for file in files), 0, Lock()
-
-    def count(size: int) -> None:
-        nonlocal done
-        with lock:
-            done += size
-            progress(done, total)
-
-    largest_first = sorted(files, key=lambda file: -file.size)
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = pool.map(lambda file: content_hash(file.blob, file.algorithm or "sha256", count), largest_first)
-        pairs = list(zip(largest_first, found, strict=True))
-    return [
-        Problem(file.name, f"{file.algorithm} {file.expected}", f"{file.algorithm} {digest}")
-        for file, digest in pairs
-        if digest != file.expected
-    ]
-
-
-def content_hash(path: Path, algorithm: str, count: Callable[[int], None] = lambda _size: None) -> str:
-    """Hex digest of a file: ``sha256``, or ``git-sha1`` (sha1 over "blob <size>" NUL and the content)."""
-    digest = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(b"blob %d\0" % path.stat().st_size)
-    buffer = bytearray(BLOCK)
-    view = memoryview(buffer)
-    with path.open("rb", buffering=0) as stream:
-        while size := stream.readinto(buffer):
-            digest.update(view[:size])
-            count(size)
-    return digest.hexdigest()
+    def _report(
+        self,
+        listing: list[tuple[str, int, str]],
+        problems: list[Problem],
+        caveats: Iterable[str],
+        notes: Iterable[str],
+    ) -> SnapshotReport:
+        repo, revision = self.wanted.repo, self.wanted.revision
+        proven = {"repo": repo, "revision": revision, "depth": self.depth, "files": listing}
+        return SnapshotReport(
+            repo, revision, self.depth, tuple(listing), sum(size for _name, size, _digest in listing), tuple(sorted(problems)),
+            tuple(caveats), tuple(notes), None if problems else sha256_of(proven), time.time(),
+        )  # fmt: skip

@@ -63,12 +63,14 @@ def judge_lane(
     profiles: tuple[ProfileResult, ...],
     fault: str | None,
     unproven: tuple[str, ...] = (),
+    known: tuple[Caveat, ...] = (),
 ) -> LaneResult:
     """The lane's outcome. ``fault``: an infrastructure fault that ended it, which is never a verdict on the model.
 
     ``unproven``: settings of the plan that the engine does not tell; a lane that would be qualified with them is inconclusive.
+    ``known``: what the proofs before the load left open.
     """
-    caveats = tuple(Caveat(item.id, item.text) for item in recipe.caveats) + observed_caveats(profiles)
+    caveats = tuple(Caveat(item.id, item.text) for item in recipe.caveats) + known + observed_caveats(profiles)
     outcome, reason = _outcome(profiles, fault, bool(caveats))
     if unproven and outcome in ("qualified", "qualified_with_caveats"):
         outcome, reason = (

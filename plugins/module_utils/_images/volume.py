@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._cache.receipt import Receipt
 from .._cache.report import Tell, unread_report
 from .._engine.container_spec import CAPABILITIES, cache_mount, container_hub
 from .._host import docker_containers as containers
@@ -23,13 +24,20 @@ from .._host.docker import Docker
 from .._words.errors import CampaignError
 from .._words.host import Cache
 
-PROGRAM = "opt/tandem-campaign/verify.pyz"
+PROGRAM, RECEIPT = "opt/tandem-campaign/verify.pyz", "opt/tandem-campaign/receipt.json"
 #: After its log has ended the container has ended, or nearly so.
 END_S = 20.0
 
 
 def verify_in_volume(
-    docker: Docker, cache: Cache, image: str, program: Path, wanted: Mapping[str, Any], depth: str, tell: Tell
+    docker: Docker,
+    cache: Cache,
+    image: str,
+    program: Path,
+    wanted: Mapping[str, Any],
+    depth: str,
+    tell: Tell,
+    receipt: Receipt | None,
 ) -> dict[str, Any]:
     """The report, as :func:`.report.snapshot_report` makes it. ``image``: an id on this host that has ``python3`` (the lane's own).
 
@@ -38,7 +46,7 @@ def verify_in_volume(
     if not docker.has_volume(str(cache.volume)):
         return unread_report(wanted, f"there is no volume {cache.volume} in the Docker Engine at {docker.socket}")
     mount = cache_mount(cache)
-    request = {**wanted, "hub": container_hub(cache), "depth": depth}
+    request = {**wanted, "hub": container_hub(cache), "depth": depth, "receipt": f"/{RECEIPT}" if receipt else None}
     body = {
         "Image": image, "Entrypoint": ["python3"], "Cmd": [f"/{PROGRAM}", json.dumps(request)], "Labels": {"tandem.campaign.look": "1"},
         "HostConfig": {
@@ -48,7 +56,7 @@ def verify_in_volume(
     }  # fmt: skip
     container = containers.create(docker, body)
     try:
-        containers.put_archive(docker, container, _archive(program))
+        containers.put_archive(docker, container, _archive(program, receipt))
         docker.start(container)
         report = _follow(docker, container, tell)
         status = containers.wait_ended(docker, container, END_S)
@@ -78,8 +86,13 @@ def _follow(docker: Docker, container: str, tell: Tell) -> dict[str, Any] | None
     return None
 
 
-def _archive(program: Path) -> bytes:
+def _archive(program: Path, receipt: Receipt | None) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         archive.add(program, arcname=PROGRAM)
+        if receipt is not None:
+            data = json.dumps(receipt).encode()
+            entry = tarfile.TarInfo(RECEIPT)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from .host import FORBID_EXTRA
 
 SET_SCHEMA = "tandem.recipe-set/v1"
-REVISION = re.compile(r"[0-9a-f]{40}")
+REVISION, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 DIGEST_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,95}")
 #: Variables that belong to the contract or to the plan: a recipe may not set them.
@@ -39,7 +39,10 @@ LABELS_THAT_NO_ARTIFACT_DECLARES = ("nvfp8",)
 
 @dataclass(frozen=True)
 class Model:
-    """The weights: repository and exact revision."""
+    """The weights: repository and exact revision.
+
+    ``required_files``: files beside the weights that the engine can't do without. ``sha256``: file name -> hex digest, for caches without links.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     repo: str
@@ -51,6 +54,8 @@ class Model:
     total_params_b: float | None = None
     active_params_b: float | None = None
     trust_remote_code: bool = False
+    required_files: tuple[str, ...] = ()
+    sha256: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not REVISION.fullmatch(self.revision):
@@ -60,6 +65,9 @@ class Model:
             )
         if self.format == "gguf" and not self.file:
             raise ValueError("format gguf needs file (the .gguf inside the snapshot)")
+        wrong = next((name for name, digest in self.sha256.items() if not SHA256.fullmatch(digest)), None)
+        if wrong:
+            raise ValueError(f"sha256.{wrong} is not 64 hex digits in lower case")
         if (self.quantization or "").lower() in LABELS_THAT_NO_ARTIFACT_DECLARES:
             raise ValueError(f"quantization {self.quantization!r} is a label that no checkpoint declares")
 

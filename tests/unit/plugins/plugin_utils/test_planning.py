@@ -78,7 +78,7 @@ def test_the_host_class_is_in_the_key() -> None:
                     }
                 }
             },
-            f"x.gguf: expected a, found b. Fetch it whole: hf download {MODEL.repo} --revision {MODEL.revision}",
+            "x.gguf: expected a, found b. Nothing is fetched here; complete this revision first",
             "infrastructure",
         ),
         ({"engine_environments": {}}, "campaign_engine_environments.llama_cpp.python is not set", "infrastructure"),
