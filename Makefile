@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults bench-mode bench-engine docs
+.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults bench-mode bench-engine bench-snapshot docs
 help:
 	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
 	@echo "make test   everything that CI checks"
@@ -95,6 +95,12 @@ bench-mode: test-hosts .bench/venv/.ready
 
 bench-engine: test-hosts
 	@PYTHONPATH=collections $(VENV)/bin/python benchmarks/engine.py
+
+.bench/hf/.ready: | system
+	@$(or $(PYTHON),python3) -m venv .bench/hf && .bench/hf/bin/python $(PIP) install huggingface_hub==2.4.0 && touch $@
+
+bench-snapshot: setup-test .bench/hf/.ready
+	@PYTHONPATH=collections $(VENV)/bin/python benchmarks/snapshot.py
 
 docs: setup-test
 	@mkdir -p build/docs && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/collections antsibull-docs collection --use-current --squash-hierarchy --dest-dir build/docs tandem.campaign
