@@ -129,10 +129,14 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
             "report": lane["image"],
             "reason": "the process runtime has no image; the engine lock pins the build" if engine["lock"] else None,
         },
-        "nccl": {"verdict": "not_run", "reason": "one role: there is no collective to probe"},
         "verdict": verdict,
         "attempt": {"attempt": attempt, "role": role, "reason": verdict["reason"]},
     }
+    if not (folder / "nccl.json").exists():
+        reason = (
+            "the lane ended before its probe" if lane["collective"] else "one role: there is no collective to probe"
+        )
+        documents["nccl"] = {"verdict": "not_run", "reason": reason}
     for name, content in documents.items():
         write_json(folder / f"{name}.json", {"schema": f"tandem.{name}/v1", "identity": identity, **content})
 

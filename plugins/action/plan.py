@@ -13,6 +13,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..module_utils._engine.adapters import has_collective
 from ..module_utils._engine.container_spec import image_name
 from ..module_utils._evidence.record import stamp, utc
 from ..module_utils._mode.lock import DEFAULT_LOCK
@@ -237,6 +238,7 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "protocols": {name: protocol.document for name, protocol in lane.protocols.items()},
         "contract": to_document(lane.contract),
         "plan": to_document(lane.plan),
+        "collective": lane.plan is not None and has_collective(recipe.engine.kind, lane.plan.roles),
         "base_url": lane.plan.base_url if lane.plan else None,
         "identity": to_document(lane.identity),
         "lane_key": lane.key,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``keeper.pyz call`` does for the engine: loaded and unloaded, told of and answered in JSON lines."""
+"""What ``keeper.pyz call`` does for the engine: loaded, unloaded, and its transport probed, told of and answered in JSON lines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._engine.lane import load, unload
+from ._probe.run import probe
 from ._words.documents import from_document
 from ._words.identity import Identity
 from ._words.plan import LaunchPlan
@@ -16,7 +17,10 @@ from .mode_main import Answer, teller
 
 
 def act(state_dir: Path, request: dict[str, Any]) -> Answer:
-    """``request``: ``{state, plan, folder, identity}``."""
-    verb = load if request["state"] == "loaded" else unload
+    """``request``: ``{state, plan, folder, identity}``; ``probed`` instead of a state of the engine takes ``program``, the ranks' own."""
     plan, identity = from_document(LaunchPlan, request["plan"]), from_document(Identity, request["identity"])
-    return verb(plan, state_dir, Path(request["folder"]), identity, teller("load"))
+    folder = Path(request["folder"])
+    if request["state"] == "probed":
+        return probe(plan, Path(request["program"]), folder, identity, teller("nccl"), request["limit_s"])
+    verb = load if request["state"] == "loaded" else unload
+    return verb(plan, state_dir, folder, identity, teller("load"))

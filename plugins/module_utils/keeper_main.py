@@ -50,7 +50,7 @@ def _call(state_dir: Path) -> int:
     keeper = WaitingKeeper(state_dir, sys.argv[0]) if request["state"] == "exclusive" else None
     from .mode_main import answer, answered
 
-    if request["state"] in ("loaded", "unloaded"):
+    if request["state"] in ("loaded", "unloaded", "probed"):
         from .engine_main import act
 
         say(json.dumps(answered(lambda: act(state_dir, request))))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..module_utils._engine.adapters import ADAPTERS
+from ..module_utils._engine.adapters import ADAPTERS, COLLECTIVES
 from ..module_utils._engine.container_spec import image_name
 from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
 from ..module_utils._host.docker_facts import engine_problems
@@ -143,7 +143,10 @@ def _refuse_what_is_not_built(lane: Lane) -> None:
     recipe = lane.found.recipe
     unbuilt = [
         (recipe.engine.kind not in ADAPTERS, f"engine {recipe.engine.kind!r}"),
-        (recipe.needs.roles > 1, "the NCCL preflight, which a load over several GPUs needs,"),
+        (
+            recipe.needs.roles > 1 and recipe.engine.kind not in COLLECTIVES,
+            f"the proof of a transport between several GPUs for {recipe.engine.kind}",
+        ),
         (recipe.needs.nodes > 1, "an engine over several nodes"),
         (bool(lane.missing_protocols), f"protocol {', '.join(lane.missing_protocols)}"),
         (bool(recipe.requires), "requires (baseline lanes)"),

@@ -12,10 +12,12 @@ from functools import cache
 from pathlib import Path
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
-KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_mode", "_state")
+KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_probe", "_mode", "_state")
 VERIFIER_FOLDERS = ("_words", "_cache")
 #: Shells that the keeper's program has beside its own.
 KEEPER_SHELLS = ("keeper_main.py", "watch_main.py", "hand_main.py", "mode_main.py", "engine_main.py", "state_main.py")
+#: The ranks of the collective's probe, which run in the engine's own Python.
+RANKS = "_probe/ranks.py"
 LAUNCHERS = {"llama_cpp": "_engine/llama_cpp_server.py"}
 #: Plain HTTP on loopback is all it speaks; http.client would spend 15 ms of each start on TLS.
 ENTRY = """import sys
@@ -89,6 +91,15 @@ def launcher_program(kind: str) -> bytes:
 def launcher_path(kind: str, state_dir: str) -> str:
     """Where an engine's launcher lies on the host."""
     return f"{state_dir}/programs/{Path(LAUNCHERS[kind]).stem}-{_mark(launcher_program(kind))}.py"
+
+
+def ranks_program() -> bytes:
+    """The source of the probe's ranks."""
+    return (MODULE_UTILS / RANKS).read_bytes()
+
+
+def ranks_path(state_dir: str) -> str:
+    return f"{state_dir}/programs/ranks-{_mark(ranks_program())}.py"
 
 
 def launchers(state_dir: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,9 +32,8 @@ def stalling_proxy(path: Path, behind: str, swallow: str, *, forward: bool = Fal
                 swallowed.append(line)
                 if not forward:
                     return
-            engine = socket.socket(socket.AF_UNIX)
+            engine = _reach(behind)
             open_sockets.append(engine)
-            engine.connect(behind)
             engine.sendall(head)
             threading.Thread(target=_pump, args=(client, engine), daemon=True).start()
             if stalled:
@@ -58,6 +58,20 @@ def stalling_proxy(path: Path, behind: str, swallow: str, *, forward: bool = Fal
         for item in open_sockets:
             item.close()
         path.unlink()
+
+
+def _reach(address: str) -> socket.socket:
+    """An engine under load may not take a connection at once; its client would hear of a broken one instead of waiting."""
+    for wait_s in (0.1, 0.3, 1.0, 0.0):
+        engine = socket.socket(socket.AF_UNIX)
+        try:
+            engine.connect(address)
+        except OSError:
+            engine.close()
+            time.sleep(wait_s)
+        else:
+            return engine
+    raise ConnectionRefusedError(address)
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:

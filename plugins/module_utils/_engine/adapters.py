@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from .._api.client import Client
@@ -26,6 +27,14 @@ class Adapter(Protocol):
 
 
 ADAPTERS: dict[str, Adapter] = {"llama_cpp": LlamaCpp(), "vllm": Vllm(), "sglang": Sglang()}
+
+#: Engines whose ranks talk to each other by NCCL in PyTorch.
+COLLECTIVES = ("vllm", "sglang")
+
+
+def has_collective(engine: str, roles: Mapping[str, str]) -> bool:
+    """Whether a load's GPUs have to talk to each other. ``roles``: role name -> device."""
+    return engine in COLLECTIVES and sum(device != "cpu" for device in roles.values()) > 1
 
 
 def adapter_for(engine: str) -> Adapter:

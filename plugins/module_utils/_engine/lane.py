@@ -33,6 +33,8 @@ from .runtimes import record_of, runtime_for
 #: Creating and starting a container with its devices may take a while under WSL2.
 START_S = 150.0
 PORT_S = 10.0
+#: Parts of a live configuration that name processes, containers and communicators, and differ from load to load.
+NOT_THE_SAME_TWICE = ("process", "container", "transport")
 
 
 def load(
@@ -93,7 +95,7 @@ def _where(plan: LaunchPlan) -> str:
 
 def _accept(plan: LaunchPlan, loaded: Loaded, ready_s: float, folder: Path, identity: Identity) -> dict[str, Any]:
     """The live configuration has to be the planned one. What the engine does not tell is returned as ``unproven``."""
-    live_sha256 = sha256_of({key: value for key, value in loaded.live.items() if key not in ("process", "container")})
+    live_sha256 = sha256_of({key: value for key, value in loaded.live.items() if key not in NOT_THE_SAME_TWICE})
     known = identity.learned(engine_version=loaded.version, live_sha256=live_sha256)
     if loaded.version is None:
         known = Identity(

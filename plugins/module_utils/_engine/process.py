@@ -60,17 +60,21 @@ class EngineProcess:
         return ExitStatus(None, signal.Signals(-code).name, oom)
 
 
-def start_engine(plan: LaunchPlan, plan_sha256: str, log: Path) -> EngineProcess:
-    """Starts the plan's argv; output goes to ``log``. The environment is the plan's and a few names of the host's."""
+def plan_environment(plan: LaunchPlan) -> dict[str, str]:
+    """The plan's, a few names of the host's, and the plan's hash, by which its processes are known again."""
     environment = {name: os.environ[name] for name in BASE_ENVIRONMENT if name in os.environ}
-    environment |= {**plan.environment, PLAN_VARIABLE: plan_sha256}
+    return {**environment, **plan.environment, PLAN_VARIABLE: plan.sha256}
+
+
+def start_engine(plan: LaunchPlan, log: Path) -> EngineProcess:
+    """Starts the plan's argv; output goes to ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         try:
             popen = subprocess.Popen(
                 plan.argv,
                 cwd="/",
-                env=environment,
+                env=plan_environment(plan),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -83,7 +87,7 @@ def start_engine(plan: LaunchPlan, plan_sha256: str, log: Path) -> EngineProcess
     identity = identity_of(popen.pid)
     if identity is None:
         raise CampaignError(f"engine of {plan.recipe} ended at once with {popen.wait()}", argv=list(plan.argv))
-    return EngineProcess(plan_sha256, identity, popen)
+    return EngineProcess(plan.sha256, identity, popen)
 
 
 def find_by_plan(plan_sha256: str) -> list[ProcessIdentity]:
@@ -96,7 +100,7 @@ class ProcessRuntime:
     """An engine is a child of its starter, so that its exit status and signal are known."""
 
     def start(self, plan: LaunchPlan, log: Path) -> EngineProcess:
-        return start_engine(plan, plan.sha256, log)
+        return start_engine(plan, log)
 
     def watch(self, identity: Mapping[str, Any], on_end: Callable[[], None]) -> EndWatch:
         return _Watch(_process(identity), on_end)

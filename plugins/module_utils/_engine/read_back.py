@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .._api.client import Client
+from .._host.nccl_log import Judgement, judge
 from .._words.documents import to_document
 from .._words.plan import LaunchPlan
-from .adapters import adapter_for
-from .comparison import Comparison, compare_facts
+from .adapters import adapter_for, has_collective
+from .comparison import Comparison, compare_facts, compared
 from .pages import get_document
 from .runtime import Runtime
 from .startup_log import read_head
@@ -46,4 +47,15 @@ def read_back(plan: LaunchPlan, runtime: Runtime, identity: Mapping[str, Any], l
     models = get_document(client, "/v1/models")
     names = [str(item.get("id")) for item in models.get("data") or [] if isinstance(item, dict)]
     live = {**start.document, "engine": to_document(facts), "served_names": names}
-    return Loaded(live, models, facts.version, (*start.comparisons, *compare_facts(plan, facts)))
+    rows = [*start.comparisons, *compare_facts(plan, facts)]
+    if has_collective(plan.engine, plan.roles):
+        transport = judge(read_head(log), plan.environment, len(plan.roles))
+        live["transport"] = to_document(transport)
+        rows.append(compare_transport(transport))
+    return Loaded(live, models, facts.version, tuple(rows))
+
+
+def compare_transport(found: Judgement) -> Comparison:
+    """The engine's own collectives, which the probe before it can only foretell."""
+    said = found.verdict if found.verdict == "honoured" else f"{found.verdict}: {'; '.join(found.reasons)}"
+    return compared("NCCL transport", "honoured", None if found.verdict == "undetermined" else said)

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import tarfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from .._evidence.record import utc
 from .._host import docker_containers as containers
+from .._host.archive import packed
 from .._host.docker import Docker
 from .._words.errors import RefusedError
 from .._words.patch import Patch, PatchSet
@@ -63,9 +62,7 @@ def derive_image(
             "schema": "tandem.patch-manifest/v1", "base": base, "patch_set": patch_set.name, "patch_set_sha256": sha256,
             "proven": patch_set.proven, "unproven": patch_set.unproven, "built_at": utc(time.time()), "files": entries,
         }  # fmt: skip
-        containers.put_archive(
-            docker, container, _archive({**files, MANIFEST: json.dumps(manifest, indent=1).encode()})
-        )
+        containers.put_archive(docker, container, packed({**files, MANIFEST: json.dumps(manifest, indent=1).encode()}))
         labels = {LABEL_BASE: base, LABEL_SET: patch_set.name, LABEL_HASH: sha256}
         identifier = commit(
             docker, container, labels, f"tandem-campaign/{patch_set.name}:{sha256[:12]}", document.get("Config") or {}
@@ -113,17 +110,6 @@ def _wheel(
             f"{patch.wheel}: none of the roots is a folder of Python packages in this image", file=patch.wheel
         )
     return {path: (None, data) for path, data in wheel_files(patch, Path(file).read_bytes(), roots[0]).items()}
-
-
-def _archive(files: Mapping[str, bytes]) -> bytes:
-    """Owned by root, dated now: Python takes its stored bytecode for stale then."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path, data in sorted(files.items()):
-            entry = tarfile.TarInfo(path.lstrip("/"))
-            entry.size, entry.mode, entry.mtime = len(data), 0o644, int(time.time())
-            archive.addfile(entry, io.BytesIO(data))
-    return buffer.getvalue()
 
 
 def _compile_inside(docker: Docker, image: str, paths: list[str]) -> None:

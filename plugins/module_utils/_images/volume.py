@@ -8,9 +8,7 @@ Docker Desktop keeps volumes in a machine of its own, which the host's Python ca
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from .._cache.receipt import Receipt
 from .._cache.report import Tell, unread_report
 from .._engine.container_spec import CAPABILITIES, cache_mount, container_hub
 from .._host import docker_containers as containers
+from .._host.archive import packed
 from .._host.container import LogFrames
 from .._host.docker import Docker
 from .._words.errors import CampaignError
@@ -54,9 +53,10 @@ def verify_in_volume(
             "Mounts": [{"Type": mount.kind, "Source": mount.source, "Target": mount.target, "ReadOnly": True}],
         },
     }  # fmt: skip
+    files = {PROGRAM: program.read_bytes(), **({RECEIPT: json.dumps(receipt).encode()} if receipt else {})}
     container = containers.create(docker, body)
     try:
-        containers.put_archive(docker, container, _archive(program, receipt))
+        containers.put_archive(docker, container, packed(files))
         docker.start(container)
         report = _follow(docker, container, tell)
         status = containers.wait_ended(docker, container, END_S)
@@ -84,15 +84,3 @@ def _follow(docker: Docker, container: str, tell: Tell) -> dict[str, Any] | None
                 return report
             tell(str(event.get("text")), int(event.get("done") or 0), int(event.get("total") or 0))
     return None
-
-
-def _archive(program: Path, receipt: Receipt | None) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        archive.add(program, arcname=PROGRAM)
-        if receipt is not None:
-            data = json.dumps(receipt).encode()
-            entry = tarfile.TarInfo(RECEIPT)
-            entry.size, entry.mode = len(data), 0o644
-            archive.addfile(entry, io.BytesIO(data))
-    return buffer.getvalue()

@@ -104,7 +104,7 @@ def test_refusals(observed: dict[str, Any], message: str, outcome: str) -> None:
 def test_what_is_not_built_is_refused_by_name_and_inspected_all_the_same() -> None:
     seed = RECIPES["laguna-s-2.1-nvfp4-tp2"]
     refused = lane(seed)
-    assert "the NCCL preflight, which a load over several GPUs needs, is not in this version" in str(refused.refusal)
+    assert "protocol quality/v3 is not in this version" in str(refused.refusal)
     assert refused.outcome_if_refused == "not_run"
     inspected = lane(seed, inspecting=True)
     assert "needs 2 roles, the host declares 1" in str(inspected.refusal)
