@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..module_utils._words.documents import to_document
+from ..module_utils._words.errors import CampaignError
 from ..plugin_utils.host_program import HostProgramAction
 from ..plugin_utils.programs import LAUNCHERS, launcher_path, launcher_program
+from ..plugin_utils.signatures import known_signatures
 
 SPEC: dict[str, dict[str, Any]] = {
     "state": {"type": "str", "choices": ["loaded", "unloaded"], "required": True},
@@ -17,6 +20,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "folder": {"type": "str", "required": True},
     "identity": {"type": "dict", "required": True},
     "timeline": {"type": "str"},
+    "signatures": {"type": "list", "elements": "dict", "default": []},
 }
 
 
@@ -32,6 +36,8 @@ class ActionModule(HostProgramAction):
         state_dir, _reserved, present = self.look(options["state_dir"])
         request = {name: options[name] for name in ("state", "plan", "folder", "identity")}
         try:
+            if state == "loaded":
+                request["signatures"] = to_document(known_signatures(options["signatures"]))
             if plan["runtime"] == "process" and plan["engine"] in LAUNCHERS and state == "loaded":
                 path = launcher_path(plan["engine"], state_dir)
                 self.put_program(f"{plan['engine']}.py", lambda: launcher_program(plan["engine"]), path)
@@ -39,7 +45,7 @@ class ActionModule(HostProgramAction):
             return self.call_program(
                 request, task_vars or {}, state_dir=state_dir, present=present, keep=True, label=label
             )
-        except OSError as exc:
+        except (OSError, CampaignError) as exc:
             return {"failed": True, "msg": str(exc)}
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..module_utils._words.documents import to_document
+from ..module_utils._words.errors import CampaignError
 from ..plugin_utils.host_program import HostProgramAction
 from ..plugin_utils.programs import ranks_path, ranks_program
+from ..plugin_utils.signatures import known_signatures
 
 SPEC: dict[str, dict[str, Any]] = {
     "plan": {"type": "dict", "required": True},
@@ -16,6 +19,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "folder": {"type": "str", "required": True},
     "identity": {"type": "dict", "required": True},
     "timeline": {"type": "str"},
+    "signatures": {"type": "list", "elements": "dict", "default": []},
     "limit_s": {"type": "float", "default": 90.0},
 }
 
@@ -32,6 +36,7 @@ class ActionModule(HostProgramAction):
         program = ranks_path(state_dir)
         request = {name: options[name] for name in ("plan", "folder", "identity", "limit_s")}
         try:
+            request["signatures"] = to_document(known_signatures(options["signatures"]))
             self.put_program("ranks.py", ranks_program, program)
             label = f"{(task_vars or {}).get('inventory_hostname', '')} | {options['plan']['recipe']}"
             return self.call_program(
@@ -42,5 +47,5 @@ class ActionModule(HostProgramAction):
                 keep=True,
                 label=label,
             )
-        except OSError as exc:
+        except (OSError, CampaignError) as exc:
             return {"failed": True, "msg": str(exc)}

@@ -29,6 +29,7 @@ from ..plugin_utils.provenance import collection_identity
 from ..plugin_utils.recipes import FoundRecipe, read_recipes, recipe_named, search_path
 from ..plugin_utils.rendering import lane_lines
 from ..plugin_utils.settings import assumed_facts, campaign_id, host_declaration
+from ..plugin_utils.signatures import known_signatures
 
 UNKNOWN_YET = {
     "recipe": "the document speaks of the host, not of a lane",
@@ -65,6 +66,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "docker_network": {"type": "str", "choices": ["bridge", "host"], "default": "bridge"},
     "docker_gpus": {"type": "str", "choices": ["nvidia", "cdi"], "default": "nvidia"},
     "engine_key_file": {"type": "str"},
+    "signatures": {"type": "list", "elements": "dict", "default": []},
     "takeover": {"type": "bool", "default": False},
     "dir": {"type": "str", "default": ""},
     "host_class": {"type": "dict", "default": {}},
@@ -98,6 +100,7 @@ class ActionModule(ActionBase):
         campaign = campaign_id(options["campaign_id"])
         folders = search_path(options["recipe_paths"], inventory_dir)
         known = read_recipes(folders)
+        known_signatures(options["signatures"])
         found = [recipe_named(recipe, known, folders) for recipe in options["recipes"]]
         if len({item.recipe.name for item in found}) != len(found):
             raise CampaignError("campaign_recipes names a recipe twice")

@@ -13,14 +13,17 @@ from ._probe.run import probe
 from ._words.documents import from_document
 from ._words.identity import Identity
 from ._words.plan import LaunchPlan
+from ._words.signature import Signature
 from .mode_main import Answer, teller
 
 
 def act(state_dir: Path, request: dict[str, Any]) -> Answer:
-    """``request``: ``{state, plan, folder, identity}``; ``probed`` instead of a state of the engine takes ``program``, the ranks' own."""
+    """``request``: ``{state, plan, folder, identity, signatures}``; ``probed`` instead of a state of the engine takes ``program``, the ranks' own."""
     plan, identity = from_document(LaunchPlan, request["plan"]), from_document(Identity, request["identity"])
     folder = Path(request["folder"])
+    signatures = tuple(from_document(Signature, item) for item in request.get("signatures") or ())
     if request["state"] == "probed":
-        return probe(plan, Path(request["program"]), folder, identity, teller("nccl"), request["limit_s"])
-    verb = load if request["state"] == "loaded" else unload
-    return verb(plan, state_dir, folder, identity, teller("load"))
+        return probe(plan, Path(request["program"]), folder, identity, teller("nccl"), signatures, request["limit_s"])
+    if request["state"] == "loaded":
+        return load(plan, state_dir, folder, identity, teller("load"), signatures)
+    return unload(plan, state_dir, folder, identity, teller("load"))

@@ -41,6 +41,13 @@ options:
     description: The launch plan, as RV(tandem.campaign.plan#module:lanes) holds it.
     type: dict
     required: true
+  signatures:
+    description:
+      - Signatures of engines' logs beside the collection's own (C(playbooks/diagnosis/signatures.toml)), each with C(id), C(pattern), C(meaning), C(action),
+        C(source), and C(kind) V(fault), V(stall) or V(warning). One with the id of ours takes its place.
+    type: list
+    elements: dict
+    default: []
 """
 
 EXAMPLES = r"""

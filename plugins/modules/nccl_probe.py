@@ -39,6 +39,13 @@ options:
     description: Seconds after which ranks that haven't ended are killed.
     type: float
     default: 90.0
+  signatures:
+    description:
+      - Signatures of engines' logs beside the collection's own (C(playbooks/diagnosis/signatures.toml)), each with C(id), C(pattern), C(meaning), C(action),
+        C(source), and C(kind) V(fault), V(stall) or V(warning). One with the id of ours takes its place.
+    type: list
+    elements: dict
+    default: []
 """
 
 EXAMPLES = r"""

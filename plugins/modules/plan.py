@@ -105,6 +105,11 @@ options:
   engine_key_file:
     description: A file on the host with the key that the engine asks for, where its image sets one.
     type: str
+  signatures:
+    description: Signatures of engines' logs beside the collection's own, validated here; M(tandem.campaign.engine) uses them.
+    type: list
+    elements: dict
+    default: []
   takeover:
     description: Whether a reservation that nobody holds any more is left to M(tandem.campaign.gpu_mode) instead of being refused here.
     type: bool

@@ -29,6 +29,8 @@ class Comparison:
     verdict: VerdictName
 
     def __str__(self) -> str:
+        if self.verdict == "inconclusive" and self.live is not None:
+            return plain(f"{self.name}: it takes {self.planned}, and the log says: {self.live}")
         if self.verdict == "inconclusive":
             return plain(f"{self.name}: planned {self.planned!r}, the engine does not tell")
         return plain(f"{self.name}: planned {self.planned!r}, live {self.live!r}")

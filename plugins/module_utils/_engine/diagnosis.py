@@ -1,115 +1,108 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a startup log says of the cause, by the first known sign in it. Pure.
+"""What a log says of a load, by known signatures: why it ended, why it is silent, what it warns of. Pure.
 
-The earliest sign counts: engines report a consequence last (an integer that can't be read becomes "architectures failed to be inspected").
+The earliest sign counts, as engines report a consequence last (an integer that can't be read becomes "architectures failed to be inspected");
+a signature that knows more than another one replaces it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from .._words.signature import Signature
 from .._words.text import plain
+
+RANK = re.compile(r"\[(\d+)\] (?:\S+ )?NCCL|\brank[ =:]?(\d+)|\bTP(\d+)")
+LINE, WARNINGS = 240, 40
+#: A line at the level of a warning, by Python's logging, its warnings module, or an engine's own form.
+WARNS = re.compile(r"\bWARN(?:ING)?\b|\b\w*Warning: ")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``cause`` is a short name for evidence, ``text`` the sentence for people."""
+    """``cause`` is the signature's id; ``line`` the evidence; ``missing`` the parts of the contract that the start lacked."""
 
     cause: str
-    text: str
+    meaning: str
+    action: str
+    line: str
+    missing: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    place: bool = False
+    source: str = ""
 
-    @property
-    def names_the_place(self) -> bool:
-        """The image and the device belong to the sentence."""
-        return self.cause == "architecture_missing"
-
-
-#: cause, sign, sentence; groups of the sign stand in the sentence as {0}, {1}…
-SIGNS: tuple[tuple[str, str, str], ...] = (
-    (
-        "arguments_rejected",
-        r"unrecognized arguments?: (.+)",
-        "The engine rejected these launch arguments: {0} (is a word of the entrypoint repeated, or a flag and its value one string?)",
-    ),
-    (
-        "arguments_rejected",
-        r"error: argument (-\S+: (?:invalid choice: [^\s,]+|expected [^\n]+|invalid \S+ value: \S+))",
-        "The engine rejected a launch argument: {0}",
-    ),
-    (
-        "port_taken",
-        r"address already in use|Errno 98",
-        "The port is already in use by something that is not this engine",
-    ),
-    ("module_missing", r"ModuleNotFoundError: No module named '([^']+)'", "The image lacks the Python module {0}"),
-    (
-        "device_ids",
-        r"invalid literal for int\(\) with base 10: '(GPU-[^']*|MIG-[^']*)'",
-        "This engine can't read UUIDs in CUDA_VISIBLE_DEVICES ({0}); it takes container-relative numbers",
-    ),
-    (
-        "architecture_missing",
-        r"no kernel image is available for execution on the device",
-        "The image has no kernel image for this GPU's architecture",
-    ),
-    (
-        "gpu_not_empty",
-        r"Free memory on device \S+ \(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \([\d.]+, ([\d.]+) GiB\)",
-        "The GPU was not empty: {0} GiB of {1} GiB free, {2} GiB wanted; something else still holds memory there",
-    ),
-    (
-        "cache_too_small",
-        r"max(?:imum)? (?:model|seq)\w*(?: len\w*)? \((\d+)\)[^\n]*?([\d.]+) GiB KV cache is needed[^\n]*?\(([\d.]+) GiB\)",
-        "The context of {0} tokens needs {1} GiB of KV cache, {2} GiB are left beside the weights",
-    ),
-    (
-        "gpu_memory_full",
-        r"(?:CUDA out of memory|OutOfMemoryError)[^\n]*?Tried to allocate ([\d.]+ [GMK]iB)",
-        "GPU memory ran out while {0} more were asked for",
-    ),
-    (
-        "driver_too_old",
-        r"CUDA driver version is insufficient|unsatisfied condition: cuda\s*>=\s*([\d.]+)|forward compatibility was attempted",
-        "The host's driver is older than the image's CUDA needs {0}",
-    ),
-    (
-        "no_gpu_visible",
-        r"No CUDA GPUs are available|no NVIDIA GPU detected|Failed to infer device type",
-        "The engine sees no GPU inside its container",
-    ),
-    (
-        "shared_memory_full",
-        r"failed to extend (/dev/shm/\S+)|No space left on device[^\n]*(/dev/shm\S*)|Bus error",
-        "Shared memory is full; raise limits.shm_gib or use ipc host",
-    ),
-    (
-        "file_unreadable",
-        r"PermissionError: \[Errno 13\] Permission denied: '([^']+)'",
-        "The engine may not read {0}",
-    ),
-    (
-        "asked_the_network",
-        r"(?:OfflineModeIsEnabled|LocalEntryNotFoundError|outgoing traffic has been disabled)",
-        "The engine asked the network for a file that the snapshot lacks, and it is offline by design",
-    ),
-    ("wrong_processor", r"exec format error", "The image is for another processor"),
-    (
-        "entrypoint_missing",
-        # Docker's own init says it so; a shell or runc the other way.
-        r"exec:? \"?([\w./-]+)\"?(?: failed: No such file|:? .*not found)",
-        "The program {0} is not in the image",
-    ),
-)
+    def sentence(self, where: str = "") -> str:
+        """For people: meaning, where it was seen, what was missing, the way out."""
+        place = f" ({where})" if where and self.place else ""
+        ranks = f" (ranks {', '.join(map(str, self.ranks))} agree)" if len(self.ranks) > 1 else ""
+        missing = f". The start lacks {' and '.join(self.missing)}" if self.missing else ""
+        return f"{self.meaning}{place}{ranks}{missing}. Way out: {self.action}. Evidence: {self.line}"
 
 
-def diagnose(log: str) -> Finding | None:
-    """None where no known sign is in it."""
-    found: list[tuple[int, Finding]] = []
-    for cause, sign, sentence in SIGNS:
-        if match := re.search(sign, log, re.IGNORECASE):
-            values = [plain(value or "", 120) for value in match.groups()]
-            found.append((match.start(), Finding(cause, sentence.format(*values, "").rstrip())))
-    return min(found, key=lambda item: item[0])[1] if found else None
+@dataclass(frozen=True)
+class Warnings:
+    """Of a load that succeeded. ``known``: with the caveat that each of them needs; ``unknown``: other lines at that level, each once."""
+
+    known: tuple[tuple[str, str, str], ...]
+    unknown: tuple[str, ...]
+
+
+def diagnose(
+    log: str, signatures: Iterable[Signature], environment: Mapping[str, str] | None = None, *, stalled: bool = False
+) -> Finding | None:
+    """None where no known sign is in it. ``environment``: the start's, for what it lacks of the contract."""
+    kinds = ("fault", "stall") if stalled else ("fault",)
+    found = {item.id: (match, item) for item in signatures if item.kind in kinds and (match := _search(item, log))}
+    replaced = {other for _match, item in found.values() for other in item.instead_of}
+    left = [pair for name, pair in found.items() if name not in replaced]
+    # A silent load has not failed: what explains the silence comes after what has failed.
+    left.sort(key=lambda pair: (pair[1].kind == "stall", pair[0].start()))
+    return _finding(log, *left[0], environment or {}) if left else None
+
+
+def _search(signature: Signature, log: str) -> re.Match[str] | None:
+    match = re.search(signature.pattern, log, re.IGNORECASE)
+    if match and signature.unless and re.search(signature.unless, log, re.IGNORECASE):
+        return None
+    return match
+
+
+def _finding(log: str, match: re.Match[str], signature: Signature, environment: Mapping[str, str]) -> Finding:
+    values = [plain(value or "", 120) for value in match.groups()]
+    missing = tuple(
+        item for item in signature.contract if environment.get(item.partition("=")[0]) != item.partition("=")[2]
+    )
+    return Finding(
+        signature.id, signature.meaning.format(*values), signature.action.format(*values), _line(log, match.start()), missing,
+        _ranks(log, signature), signature.place, signature.source,
+    )  # fmt: skip
+
+
+def _line(log: str, position: int) -> str:
+    start, end = log.rfind("\n", 0, position) + 1, log.find("\n", position)
+    return plain(log[start : end if end >= 0 else len(log)], LINE)
+
+
+def _ranks(log: str, signature: Signature) -> tuple[int, ...]:
+    """Ranks whose lines show the sign."""
+    lines = (line for line in log.splitlines() if re.search(signature.pattern, line, re.IGNORECASE))
+    found = (match for line in lines if (match := RANK.search(line)))
+    return tuple(sorted({int(next(group for group in match.groups() if group)) for match in found}))
+
+
+def warnings_in(log: str, signatures: Iterable[Signature]) -> Warnings:
+    """Each once, numbers and times left out of account; bounded."""
+    known_ones = [item for item in signatures if item.kind == "warning"]
+    known: dict[str, tuple[str, str, str]] = {}
+    unknown: dict[str, str] = {}
+    for line in log.splitlines():
+        signature = next((item for item in known_ones if re.search(item.pattern, line, re.IGNORECASE)), None)
+        if signature is not None:
+            known.setdefault(signature.id, (signature.id, str(signature.caveat), plain(line, LINE)))
+        elif WARNS.search(line):
+            unknown.setdefault(re.sub(r"\d+", "#", line), plain(line, LINE))
+    return Warnings(tuple(known.values()), tuple(unknown.values())[:WARNINGS])

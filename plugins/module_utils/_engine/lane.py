@@ -15,7 +15,7 @@ from typing import Any
 
 from .._evidence.record import artifact
 from .._evidence.store import write_json
-from .._host.probe import port_is_free, read_gpus, run_program
+from .._host.probe import port_is_free, read_gpus, read_kernel_faults, run_program
 from .._mode.devices import Devices
 from .._mode.keeper_socket import ask_keeper
 from .._mode.reservation import read_reservation
@@ -23,6 +23,7 @@ from .._words.documents import from_document, sha256_of, to_document
 from .._words.errors import CampaignError, EngineError
 from .._words.identity import Identity
 from .._words.plan import LaunchPlan
+from .._words.signature import Signature
 from .ending import ExitStatus
 from .load import Loading
 from .occupant import listed_models
@@ -33,12 +34,17 @@ from .runtimes import record_of, runtime_for
 #: Creating and starting a container with its devices may take a while under WSL2.
 START_S = 150.0
 PORT_S = 10.0
-#: Parts of a live configuration that name processes, containers and communicators, and differ from load to load.
-NOT_THE_SAME_TWICE = ("process", "container", "transport")
+#: Parts of a live configuration that name processes, containers and communicators or hold log lines, and differ from load to load.
+NOT_THE_SAME_TWICE = ("process", "container", "transport", "warnings")
 
 
 def load(
-    plan: LaunchPlan, state_dir: Path, folder: Path, identity: Identity, tell: Callable[[str], None]
+    plan: LaunchPlan,
+    state_dir: Path,
+    folder: Path,
+    identity: Identity,
+    tell: Callable[[str], None],
+    signatures: tuple[Signature, ...] = (),
 ) -> dict[str, Any]:
     """Starts the plan and writes plan, engine, live and models artifacts. Raises :class:`EngineError` where it doesn't come up as planned.
 
@@ -56,13 +62,16 @@ def load(
             engine = _start(plan, state_dir, log, tell)
         log = Path(engine["log"])
         status = partial(_status, state_dir)
-        ready_s = Loading(plan, runtime_for(plan), engine["identity"], status, log, tell, _where(plan)).wait_ready()
+        kernel = partial(read_kernel_faults, run_program)
+        ready_s = Loading(
+            plan, runtime_for(plan), engine["identity"], status, log, tell, _where(plan), signatures, kernel
+        ).wait_ready()
     except CampaignError as exc:
         record = {"ready": False, "error": str(exc), "failure": exc.facts, "status": _last_status(state_dir)}
         write_json(folder / "engine.json", artifact("engine", identity, record))
         raise
     tell(f"ready after {ready_s:.1f} s, reading the live configuration back")
-    loaded = read_back(plan, runtime_for(plan), engine["identity"], log)
+    loaded = read_back(plan, runtime_for(plan), engine["identity"], log, signatures)
     return {**_accept(plan, loaded, ready_s, folder, identity), "changed": fresh}
 
 

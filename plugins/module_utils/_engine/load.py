@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._words.documents import to_document
 from .._words.errors import CampaignError, EngineError
 from .._words.plan import LaunchPlan
+from .._words.signature import Signature
 from .._words.text import plain, plain_lines
 from .diagnosis import diagnose
 from .readiness import Prober
@@ -32,7 +34,10 @@ Status = Callable[[], "dict[str, Any] | None"]
 
 @dataclass(frozen=True)
 class Loading:
-    """One load to be waited for. ``where`` names image and devices, for faults that come from their not fitting each other."""
+    """One load to be waited for. ``where`` names image and devices, for faults that come from their not fitting each other.
+
+    ``signatures`` tell what is known of engines' logs.
+    """
 
     plan: LaunchPlan
     runtime: Runtime
@@ -41,6 +46,9 @@ class Loading:
     log: Path
     tell: Callable[[str], None]
     where: str = ""
+    signatures: tuple[Signature, ...] = ()
+    #: What the kernel said of the GPUs since then (seconds), in whose log a fault may show that the engine only feels.
+    kernel: Callable[[float], str] = lambda _seconds: ""
 
     def wait_ready(self) -> float:
         """Seconds until health answers, the served name is listed and one real completion came back.
@@ -108,14 +116,13 @@ class Loading:
         log = read_tail(self.log)
         tail = plain_lines(log, LOG_TAIL)
         shown = "\n  ".join(tail[-8:]) or "(the log is empty)"
-        finding = diagnose(log)
-        cause = (
-            f" {finding.text}{f' ({self.where})' if self.where and finding.names_the_place else ''}." if finding else ""
-        )
+        seen = f"{log}\n{self.kernel(self.plan.start_s)}"
+        finding = diagnose(seen, self.signatures, self.plan.environment, stalled=stage == "timeout")
+        cause = f" {finding.sentence(self.where)}." if finding else ""
         return EngineError(
             f"{self.plan.recipe}: {plain(text, 600)}.{cause} Last log lines:\n  {shown}",
             recipe=self.plan.recipe,
             stage=stage,
-            cause=finding.cause if finding else None,
+            cause=to_document(finding),
             log_tail=tail,
         )

@@ -14,8 +14,10 @@ from .._api.client import Client
 from .._host.nccl_log import Judgement, judge
 from .._words.documents import to_document
 from .._words.plan import LaunchPlan
+from .._words.signature import Signature
 from .adapters import adapter_for, has_collective
 from .comparison import Comparison, compare_facts, compared
+from .diagnosis import Warnings, warnings_in
 from .pages import get_document
 from .runtime import Runtime
 from .startup_log import read_head
@@ -39,20 +41,36 @@ class Loaded:
         return [str(row) for row in self.comparisons if row.verdict == "inconclusive"]
 
 
-def read_back(plan: LaunchPlan, runtime: Runtime, identity: Mapping[str, Any], log: Path) -> Loaded:
+def read_back(
+    plan: LaunchPlan, runtime: Runtime, identity: Mapping[str, Any], log: Path, signatures: tuple[Signature, ...] = ()
+) -> Loaded:
     """What deviates fails the load; what the engine does not tell leaves the lane unproven. Both are listed, with what agrees."""
     client = Client(plan.base_url, key_file=plan.key_file)
     start = runtime.live(plan, identity)
     facts = adapter_for(plan.engine).live_facts(client, read_head(log))
     models = get_document(client, "/v1/models")
     names = [str(item.get("id")) for item in models.get("data") or [] if isinstance(item, dict)]
-    live = {**start.document, "engine": to_document(facts), "served_names": names}
-    rows = [*start.comparisons, *compare_facts(plan, facts)]
+    warnings = warnings_in(read_head(log), signatures)
+    live = {**start.document, "engine": to_document(facts), "served_names": names, "warnings": to_document(warnings)}
+    rows = [*start.comparisons, *compare_facts(plan, facts), *compare_warnings(plan.caveats, warnings)]
     if has_collective(plan.engine, plan.roles):
         transport = judge(read_head(log), plan.environment, len(plan.roles))
         live["transport"] = to_document(transport)
         rows.append(compare_transport(transport))
     return Loaded(live, models, facts.version, tuple(rows))
+
+
+def compare_warnings(caveats: tuple[str, ...], found: Warnings) -> list[Comparison]:
+    """A warning that is known needs a caveat that the recipe declares; without it nobody has looked at what it means here."""
+    return [
+        Comparison(
+            f"warning {name}",
+            f"a caveat {caveat} in the recipe",
+            line,
+            "passed" if caveat in caveats else "inconclusive",
+        )
+        for name, caveat, line in found.known
+    ]
 
 
 def compare_transport(found: Judgement) -> Comparison:

@@ -134,6 +134,7 @@ def launch_plan(
         excludes=recipe.excludes,
         speculative=recipe.speculative,
         key_file=host.engine_key_file,
+        caveats=tuple(caveat.id for caveat in recipe.caveats),
     )
 
 

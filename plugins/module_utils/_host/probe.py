@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -22,6 +23,10 @@ Runner = Callable[[list[str]], tuple[int, str, str]]
 
 SMI_FIELDS = "index,name,uuid,pci.bus_id,driver_version,memory.total,memory.used,power.limit,compute_cap"
 SMI_PATHS = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
+#: A line of dmesg, and what in it is about a GPU: WSL2's paravirtual driver, NVIDIA's, the OOM killer.
+KERNEL_LINE = re.compile(r"\[ *(\d+\.\d+)\] (.*)")
+KERNEL_GPU = re.compile(r"dxgk|NVRM|Xid|Out of memory: Killed|oom-kill")
+KERNEL_LINES = 40
 NOT_SAID = {"", "[n/a]", "n/a", "[not supported]", "[unknown error]", "[insufficient permissions]"}
 
 
@@ -92,6 +97,24 @@ def parse_gpus(listing: str) -> tuple[Gpu, ...]:
             )
         )
     return tuple(gpus)
+
+
+def read_kernel_faults(run: Runner, seconds: float) -> str:
+    """Lines of the kernel's log about GPUs, shared by all of WSL2's distributions; empty where it may not be read. Of the last ``seconds``."""
+    status, output, _error = run(["dmesg"])
+    uptime = next(iter(_lines("/proc/uptime")), "").split(" ", 1)[0]
+    since = float(uptime) - seconds if uptime else 0.0
+    return "\n".join(recent_kernel_faults(output, since)) if status == 0 else ""
+
+
+def recent_kernel_faults(log: str, since: float) -> list[str]:
+    """``[seconds since boot] text``, as dmesg prints it; the last few of them."""
+    found = []
+    for line in log.splitlines():
+        match = KERNEL_LINE.match(line)
+        if match and float(match[1]) >= since and KERNEL_GPU.search(match[2]):
+            found.append(f"kernel: {match[2]}")
+    return found[-KERNEL_LINES:]
 
 
 def port_is_free(host: str, port: int) -> bool:

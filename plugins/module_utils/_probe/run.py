@@ -24,6 +24,7 @@ from .._host.docker import Docker
 from .._words.errors import CampaignError, EngineError
 from .._words.identity import Identity
 from .._words.plan import ContainerStart, LaunchPlan
+from .._words.signature import Signature
 from .verdict import as_evidence, judge_probe
 
 PROGRAM = "opt/tandem-campaign/ranks.py"
@@ -39,6 +40,7 @@ def probe(
     folder: Path,
     identity: Identity,
     tell: Callable[[str], None],
+    signatures: tuple[Signature, ...] = (),
     limit_s: float = LIMIT_S,
 ) -> dict[str, Any]:
     """Writes ``nccl.json`` and ``nccl.log``. Raises :class:`EngineError` where the verdict isn't passed: nothing is loaded on a transport that isn't proven."""
@@ -48,7 +50,7 @@ def probe(
     output = run(plan, program, request, folder, limit_s + MARGIN_S)
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(folder / "nccl.log", output.encode())
-    result = judge_probe(output, plan)
+    result = judge_probe(output, plan, signatures)
     write_json(folder / "nccl.json", artifact("nccl", identity, as_evidence(result)))
     speed = f", {result.bus_gb_s:.1f} GB/s" if result.bus_gb_s else ""
     tell(f"{plan.recipe}: NCCL probe {result.verdict}: {result.reason}{speed}")

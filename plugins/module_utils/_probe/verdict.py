@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._engine.diagnosis import diagnose
+from .._engine.diagnosis import Finding, diagnose
 from .._host.nccl_log import Judgement, judge
 from .._words.plan import LaunchPlan
+from .._words.signature import Signature
 from .._words.text import plain
 from .._words.verdict import VerdictName
 from .ranks import MARK, STAGES
@@ -60,12 +61,13 @@ class ProbeResult:
     bus_gb_s: float | None
 
 
-def judge_probe(output: str, plan: LaunchPlan) -> ProbeResult:
+def judge_probe(output: str, plan: LaunchPlan, signatures: tuple[Signature, ...] = ()) -> ProbeResult:
     """``output``: everything that the ranks have written."""
     count = len(plan.roles)
     ranks = _ranks(output, count)
     transport = judge(output, plan.environment, count)
-    verdict, reason = _verdict(output, plan, ranks, transport)
+    finding = diagnose(output, signatures, plan.environment, stalled=True)
+    verdict, reason = _verdict(plan, ranks, transport, finding)
     speeds = [float(rank.facts["bus_gb_s"]) for rank in ranks if rank.facts.get("bus_gb_s") is not None]
     return ProbeResult(verdict, reason, tuple(ranks), transport, min(speeds) if len(speeds) == count else None)
 
@@ -93,7 +95,9 @@ def _ranks(output: str, count: int) -> list[Rank]:
     return ranks
 
 
-def _verdict(output: str, plan: LaunchPlan, ranks: list[Rank], transport: Judgement) -> tuple[VerdictName, str]:
+def _verdict(
+    plan: LaunchPlan, ranks: list[Rank], transport: Judgement, finding: Finding | None
+) -> tuple[VerdictName, str]:
     """The first that applies, the cause before its consequences."""
     wrong = [rank for rank in ranks if rank.facts.get("wrong")]
     if wrong:
@@ -105,8 +109,8 @@ def _verdict(output: str, plan: LaunchPlan, ranks: list[Rank], transport: Judgem
     if bad:
         # What broke one rank leaves the others waiting.
         first = sorted(bad, key=lambda rank: (rank.hung, rank.error is None))[0]
-        finding = diagnose(output)
-        cause = transport.reasons[0] if transport.verdict == "violated" else finding.text if finding else None
+        violation = transport.reasons[0] if transport.verdict == "violated" else None
+        cause = finding.sentence() if finding else violation
         states = "; ".join(rank.describe() for rank in (first, *(other for other in bad if other is not first)))
         return "failed", f"{states}{f'. {cause}' if cause else ''}"
     planned, seen = sorted(plan.roles.values()), sorted(str(rank.facts.get("uuid")) for rank in ranks)

@@ -73,6 +73,7 @@ class LaunchPlan:
 
     ``expects``: effective settings that the arguments ask for (``kv_cache_dtype``, ``tensor_parallel``, ``moe_backend``…), compared with
     what the engine says of itself. ``key_file``: a file on the host with the key that the engine asks for; the key itself is in no plan.
+    ``caveats``: ids of those that the recipe declares.
     """
 
     recipe: str
@@ -94,6 +95,7 @@ class LaunchPlan:
     excludes: tuple[str, ...] = ()
     speculative: str = "off"
     key_file: str | None = None
+    caveats: tuple[str, ...] = ()
 
     @property
     def sha256(self) -> str:

@@ -17,6 +17,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._engine.read_back 
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import identity_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import EngineError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import LaunchPlan
+from ansible_collections.tandem.campaign.plugins.plugin_utils.signatures import own_signatures
 from ansible_collections.tandem.campaign.tests.fakes.server import completion, scripted
 
 RUNNING: dict[str, Any] = {"running": True, "exit_text": None, "identity": {}}
@@ -63,7 +64,9 @@ def script(**answers: Any) -> Any:
 def wait(
     plan: LaunchPlan, log: Path, status: Callable[[], Any] = lambda: RUNNING, runtime: Any = None, where: str = ""
 ) -> float:
-    return Loading(plan, runtime or Scripted(), {}, status, log, lambda _text: None, where).wait_ready()
+    return Loading(
+        plan, runtime or Scripted(), {}, status, log, lambda _text: None, where, own_signatures()
+    ).wait_ready()
 
 
 def failure(plan: LaunchPlan, log: Path, **options: Any) -> EngineError:

@@ -15,6 +15,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._probe.run import 
 from ansible_collections.tandem.campaign.plugins.module_utils._probe.verdict import judge_probe
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import EngineError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import ContainerStart, LaunchPlan
+from ansible_collections.tandem.campaign.plugins.plugin_utils.signatures import own_signatures
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
 STUB = Path(__file__).resolve().parents[4] / "fakes" / "torch_stub"
@@ -34,7 +35,7 @@ def plan_of(count: int = 2, faults: dict[int, str] | None = None, **contract: st
 
 
 def probed(plan: LaunchPlan, folder: Path, limit_s: float = 20.0) -> dict[str, object]:
-    return probe(plan, Path(ranks.__file__), folder, IDENTITY, lambda _text: None, limit_s)
+    return probe(plan, Path(ranks.__file__), folder, IDENTITY, lambda _text: None, own_signatures(), limit_s)
 
 
 def refusal(plan: LaunchPlan, folder: Path, limit_s: float = 20.0) -> str:
