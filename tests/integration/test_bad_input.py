@@ -12,6 +12,7 @@ import pytest
 from .conftest import ROOT, DemoHost
 
 RECIPES = ROOT / "tests" / "fixtures" / "recipes"
+ARGS = 'args = [["--cache-ram", "0"], ["--threads", "1"]]'
 WEIGHTS = "models--tandem-demo--SmolLM2-135M-Instruct-GGUF"
 
 
@@ -83,7 +84,7 @@ def flip(repository: Path) -> None:
         ({"ansible_python_interpreter": "/nonexistent/python"}, ["/nonexistent/python", "interpreter"]),
         (
             {"campaign_cache": {"path": "/nonexistent/hub"}},
-            [f"no {WEIGHTS} in /nonexistent/hub", "hf download tandem-demo/"],
+            [f"no {WEIGHTS} in /nonexistent/hub", "complete this revision first"],
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
@@ -110,8 +111,8 @@ def test_a_port_that_is_taken(demo_host: DemoHost) -> None:
         ('name = "quick"', 'name = "quick"\ncolour = "red"', "recipe 'quick'.colour: no such key"),
         ('name = "dies-at-load"', 'name = "quick"', "already stands in"),
         ("4e26ee230af0d4b8c9df94a0fa3ffe1a38e7c893", "4e26ee230af0", "revision '4e26ee230af0' is not a full commit"),
-        ('args = [["--cache-ram", "0"]]', 'env = { CUDA_VISIBLE_DEVICES = "0" }', "belongs to the contract"),
-        ('args = [["--cache-ram", "0"]]', 'args = [["--main-gpu", "1"]]', "names devices of a host"),
+        (ARGS, 'env = { CUDA_VISIBLE_DEVICES = "0" }', "belongs to the contract"),
+        (ARGS, 'args = [["--main-gpu", "1"]]', "names devices of a host"),
         ("4e26ee230af0d4b8c9df94a0fa3ffe1a38e7c893", "5" * 40, "a folder named by the pinned revision"),
     ],
 )

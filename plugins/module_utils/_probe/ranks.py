@@ -70,7 +70,7 @@ def _stop_with_us(ranks: list[Process]) -> None:
     def stop(number: int, _frame: Any) -> None:
         for process in ranks:
             _kill(process)
-        sys.exit(128 + number)
+        raise SystemExit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
@@ -118,7 +118,7 @@ def child(request: Request) -> None:
     wrong = int((mine != expected).sum().item())
     say(rank=rank, stage="checked", wrong=wrong, elements=COUNT)
     if wrong:
-        sys.exit(3)
+        raise SystemExit(3)
     seconds = _measure(torch, dist, request["mib"])
     size = request["mib"] * 2**20
     # Bus bandwidth of an all-reduce: bytes x 2 (n - 1) / n / time (nccl-tests, PERFORMANCE.md).
@@ -154,7 +154,8 @@ def _uuid(properties: Any, rank: int) -> str | None:
     for tool in ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"):
         try:
             listed = re.findall(
-                r"GPU-[0-9a-f-]{36}", subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=20).stdout
+                r"GPU-[0-9a-f-]{36}",
+                subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=20, check=False).stdout,
             )
         except (OSError, subprocess.TimeoutExpired):
             continue
@@ -184,4 +185,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())
