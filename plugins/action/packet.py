@@ -122,6 +122,7 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
         "recipe": {"recipe": recipe},
         "contract": {"contract": lane["contract"]},
         "snapshot": {"snapshot": lane["snapshot"]},
+        "fit": {"fit": lane["fit"]},
         "image": {
             "image": engine["image"],
             "derived": engine["derived"],

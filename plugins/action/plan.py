@@ -245,6 +245,7 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "base_url": lane.plan.base_url if lane.plan else None,
         "identity": to_document(lane.identity),
         "lane_key": lane.key,
+        "fit": to_document(lane.fit),
         "snapshot": dict(lane.weights) if lane.weights else None,
         "image": dict(lane.image) if lane.image else None,
         "folder": f"{host.state_dir}/campaigns/{lane.identity.campaign}/lanes/{recipe.name}/{attempt}",

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..module_utils._cache.quantization import Quantization, label_problem
 from ..module_utils._engine.adapters import ADAPTERS, COLLECTIVES
 from ..module_utils._engine.container_spec import image_name
+from ..module_utils._engine.expects import expected_settings
 from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
 from ..module_utils._host.docker_facts import engine_problems
+from ..module_utils._host.fit import Fit, estimate_fit
 from ..module_utils._host.rules import contract_for
 from ..module_utils._images.image import repeated_entrypoint
-from ..module_utils._words.documents import sha256_of, to_document
+from ..module_utils._words.documents import from_document, sha256_of, to_document
 from ..module_utils._words.errors import CampaignError, RefusedError
 from ..module_utils._words.host import HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity, LaneKeyParts, lane_key
@@ -50,6 +53,7 @@ class Lane:
     weights: Mapping[str, Any] | None
     image: Mapping[str, Any] | None = None
     patch_set: tuple[PatchSet, str] | None = None
+    fit: Fit | None = None
     refusal: str | None = None
     outcome_if_refused: str = "infrastructure"
 
@@ -99,7 +103,8 @@ def decide(
         contract_sha256=sha256_of(contract),
         protocols={name: protocol.sha256 for name, protocol in protocols.items()},
     )
-    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set)
+    fit = fit_of(recipe, weights, devices, observed.facts)
+    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit)
     try:
         if not inspecting:
             _refuse_what_is_not_built(lane)
@@ -175,6 +180,28 @@ def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Obs
             f"snapshot {recipe.model.repo}@{recipe.model.revision}: {'; '.join(texts[:3])}{more}. "
             "Nothing is fetched here; complete this revision first (docs/usage.md, Weights)"
         )
+    _refuse_checkpoint(lane)
+
+
+def _refuse_checkpoint(lane: Lane) -> None:
+    """A label that the checkpoint doesn't declare, and weights beyond all the memory there is. Every other estimate is advice."""
+    checkpoint = (lane.weights or {}).get("checkpoint")
+    if checkpoint:
+        declared = from_document(Quantization, checkpoint["quantization"])
+        if problem := label_problem(lane.found.recipe.model.quantization, declared):
+            raise RefusedError(problem)
+    if lane.fit and lane.fit.refused:
+        raise RefusedError(f"recipe {lane.found.recipe.name} can't fit: {lane.fit.reason}")
+
+
+def fit_of(recipe: Recipe, weights: Mapping[str, Any] | None, devices: tuple[str, ...], facts: HostFacts) -> Fit | None:
+    """None without GPUs, or before the snapshot was looked at."""
+    if weights is None or not devices or "cpu" in devices:
+        return None
+    memory = {gpu.uuid: gpu.memory_total_mib for gpu in facts.gpus}
+    ranks = expected_settings(recipe).get("tensor_parallel", "1")
+    sizes = [memory.get(device) for device in devices]
+    return estimate_fit(recipe, weights.get("checkpoint"), sizes, int(ranks) if ranks.isdigit() else 1)
 
 
 def refuse_devices(recipe: Recipe, host: HostDeclaration, facts: HostFacts) -> None:

@@ -53,6 +53,8 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         lines.append(f"  contract  {rule.name}  ({rule.reason})")
     for conflict in lane.contract.conflicts:
         lines.append(f"  CONFLICT  {conflict}")
+    if lane.fit:
+        lines.append(f"  fit       {lane.fit.verdict}: {lane.fit.reason} (an estimate)")
     for profile in recipe.profile:
         lines.append(
             f"  profile   {profile.name}: reasoning {profile.reasoning.mode}{f' {profile.reasoning.effort}' if profile.reasoning.effort else ''}"

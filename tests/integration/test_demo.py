@@ -22,7 +22,7 @@ HOST_FILES = {
     "journal.jsonl", "report.md",
 }  # fmt: skip
 LANE_FILES = {
-    "recipe.json", "plan.json", "live.json", "snapshot.json", "image.json", "contract.json", "nccl.json", "engine.json", "models.json",
+    "recipe.json", "plan.json", "live.json", "snapshot.json", "fit.json", "image.json", "contract.json", "nccl.json", "engine.json", "models.json",
     "functional.json", "verdict.json", "attempt.json", "rows.jsonl", "startup.log", "unload.json",
 }  # fmt: skip
 

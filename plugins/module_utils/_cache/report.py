@@ -44,7 +44,8 @@ def snapshot_report(
 def unread_report(wanted: Mapping[str, Any], reason: str, *, fault: bool = True) -> dict[str, Any]:
     """Where nothing could be looked at, which proves nothing. Without ``fault`` it wasn't tried, and stands in no lane's way."""
     problems = [to_document(Problem("the cache", "to be read", reason))] if fault else []
+    nothing: dict[str, Any] = {"depth": None, "proof": None, "verified_at": None, "checkpoint": None, "receipt": None}
     return {
-        "repo": wanted["repo"], "revision": wanted["revision"], "depth": None, "files": [], "bytes": 0, "problems": problems,
-        "caveats": [reason], "notes": [], "proof": None, "verified_at": None, "reused": 0, "receipt": None, "texts": [reason] if fault else [], "seconds": 0.0,
+        **nothing, "repo": wanted["repo"], "revision": wanted["revision"], "files": [], "bytes": 0, "reused": 0, "problems": problems,
+        "caveats": [reason], "notes": [], "texts": [reason] if fault else [], "seconds": 0.0,
     }  # fmt: skip

@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from .._words.documents import sha256_of, to_document
+from .checkpoint import checkpoint_of
 from .expected import differences, expected_digests, named_digest, uncompared
 from .hashing import Progress, hash_files
 from .layout import SnapshotFile, read_snapshot
@@ -29,7 +30,8 @@ class SnapshotReport:
     """What was found. ``proof`` is a hash over every file's name, size and content hash; None where problems are.
 
     ``files``: (name, bytes, what its content was compared with or, where there was nothing, its own sha256). ``reused``: how many files an
-    earlier proof vouched for. ``notes`` are worth knowing and take nothing from the proof. ``receipt`` is for the next time, and no evidence.
+    earlier proof vouched for. ``notes`` are worth knowing and take nothing from the proof. ``checkpoint``: what headers and configurations
+    say, ``{weight_bytes, quantization, kv, architecture}``. ``receipt`` is for the next time, and no evidence.
     """
 
     repo: str
@@ -42,6 +44,7 @@ class SnapshotReport:
     notes: tuple[str, ...]
     proof: str | None
     verified_at: float
+    checkpoint: Mapping[str, Any] | None = None
     reused: int = 0
     receipt: Receipt | None = None
 
@@ -103,7 +106,10 @@ class _Proof:
             (file.name, file.size, named_digest(expected[file.name], digests.get(file.name, {}))) for file in files
         ]
         caveats += [*structure.caveats, *uncompared(expected, self.wanted)]
-        report = replace(self._report(listing, problems, caveats, structure.notes), reused=reused)
+        checkpoint = checkpoint_of(structure.documents, structure.shards)
+        report = replace(
+            self._report(listing, problems, caveats, structure.notes), reused=reused, checkpoint=checkpoint
+        )
         return (
             report
             if report.proof is None or not digests

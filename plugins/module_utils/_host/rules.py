@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .._words.host import HostFacts
 from .._words.plan import Contract, ContractRule
-from .._words.recipe import Recipe
+from .._words.recipe import ALLOCATOR_VARIABLES, Recipe, is_native_allocator
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ FORBIDDEN_ARGUMENTS = {
 
 #: Says which NCCL is inside, and sets nothing.
 HARMLESS_IN_AN_IMAGE = ("NCCL_VERSION",)
-ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING")
+MEMORY_VARIABLES = (*ALLOCATOR_VARIABLES, "PYTORCH_NO_CUDA_MEMORY_CACHING")
 
 
 def contract_for(
@@ -162,14 +162,6 @@ def unplanned_settings(
             continue
         if collective and name.startswith("NCCL_") and name not in HARMLESS_IN_AN_IMAGE:
             found[name] = (value, "an NCCL setting")
-        elif name in ALLOCATOR_VARIABLES and not _is_native(value):
+        elif name in MEMORY_VARIABLES and not is_native_allocator(value):
             found[name] = (value, "an allocator setting")
     return found
-
-
-def _is_native(value: str) -> bool:
-    """The default allocator: no segments that grow, no other backend. Sizes and thresholds are harmless."""
-    text = value.lower().replace(" ", "")
-    return (
-        "expandable_segments:true" not in text and ("backend:" not in text or "backend:native" in text) and text != "1"
-    )

@@ -17,7 +17,7 @@ DIGEST_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,95}")
 #: Variables that belong to the contract or to the plan: a recipe may not set them.
 CONTRACT_VARIABLE = re.compile(
-    r"NCCL_(?!PROTO$|ALGO$)\w+|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|PYTORCH_(CUDA_)?ALLOC_CONF|NVIDIA_VISIBLE_DEVICES|"
+    r"NCCL_(?!PROTO$|ALGO$)\w+|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|PYTORCH_NO_CUDA_MEMORY_CACHING|NVIDIA_VISIBLE_DEVICES|"
     r"(HF|TRANSFORMERS)_(HUB_)?OFFLINE|VLLM_ALLREDUCE_USE_SYMM_MEM|VLLM_USE_NCCL_SYMM_MEM"
 )
 #: Environment variables a recipe may set, by engine. Names, or prefixes that end with ``*``.
@@ -26,6 +26,8 @@ ENVIRONMENT_ALLOWED: dict[str, tuple[str, ...]] = {
     "sglang": ("SGLANG_*", "SGL_*", "FLASHINFER_*", "TORCH_CUDA_ARCH_LIST", "NCCL_PROTO", "NCCL_ALGO"),
     "llama_cpp": ("GGML_*", "LLAMA_*", "OMP_NUM_THREADS"),
 }
+#: PyTorch's old and new name for the same settings; read by every engine that has PyTorch in it.
+ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|API_KEY|CREDENTIAL", re.IGNORECASE)
 #: Arguments that the launch plan writes itself.
 PLANNED_ARGUMENTS = (
@@ -291,16 +293,31 @@ class Recipe:
 
 
 def _check_environment(engine: str, env: dict[str, str]) -> None:
-    for name in env:
+    for name, value in env.items():
         if SECRET_NAME.search(name):
             raise ValueError(
                 f"env.{name} looks like a secret; a recipe holds none (give the engine a key file on the host)"
             )
         if CONTRACT_VARIABLE.fullmatch(name):
             raise ValueError(f"env.{name} belongs to the contract, which follows from the host's facts; remove it")
+        if name in ALLOCATOR_VARIABLES and engine != "llama_cpp":
+            if not is_native_allocator(value):
+                raise ValueError(
+                    f"env.{name} = {value!r}: only PyTorch's native allocator goes with tensor parallelism "
+                    "(no expandable_segments:True, no other backend); remove that part"
+                )
+            continue
         allowed = ENVIRONMENT_ALLOWED[engine]
         if not any(name == item or (item.endswith("*") and name.startswith(item[:-1])) for item in allowed):
             raise ValueError(f"env.{name} is not among the variables known for {engine}: {', '.join(allowed)}")
+
+
+def is_native_allocator(value: str) -> bool:
+    """The default allocator: no segments that grow, no other backend. Sizes and thresholds are harmless."""
+    text = value.lower().replace(" ", "")
+    return (
+        "expandable_segments:true" not in text and ("backend:" not in text or "backend:native" in text) and text != "1"
+    )
 
 
 def _check_arguments(args: tuple[tuple[str, ...], ...]) -> None:

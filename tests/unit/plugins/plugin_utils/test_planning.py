@@ -12,6 +12,7 @@ from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import (
     Lane,
     Observed,
     decide,
+    fit_of,
     host_problems,
     refuse_devices,
 )
@@ -221,3 +222,37 @@ def test_a_stale_reservation_is_left_to_the_mode_when_told_to() -> None:
 def test_host_problems(change: dict[str, Any], message: str) -> None:
     (problem,) = host_problems(HOST, {**REPORT, **change}, takeover=False)
     assert message in problem
+
+
+CHECKPOINT = {
+    "weight_bytes": 10,
+    "quantization": {"method": None, "formats": ["FP4", "FP8"], "kv": None, "sources": ["config.json"]},
+    "kv": None,
+    "architecture": None,
+}
+
+
+def test_a_label_that_the_checkpoint_does_not_declare_is_refused() -> None:
+    weights = {(MODEL.repo, MODEL.revision): {"proof": "p" * 64, "problems": [], "texts": [], "checkpoint": CHECKPOINT}}
+    labelled = FoundRecipe(replace(DEMO.recipe, model=replace(MODEL, quantization="NVFP4")), DEMO.file)
+    assert "quantization 'NVFP4': the checkpoint declares FP4, FP8 (config.json)" in str(
+        lane(labelled, snapshots=weights).refusal
+    )
+
+
+def test_weights_beyond_all_memory_are_refused_and_everything_else_is_advice() -> None:
+    """The 266B FP8 Inkling on two cards of 96 GB."""
+    recipe = RECIPES["inkling-small-nvfp4-tp2"].recipe
+    cards = tuple(f"GPU-{number}" for number in range(2))
+    facts = replace(
+        FACTS,
+        gpus=tuple(Gpu(index, "RTX", uuid, "0", "580", 97887, 0, 300.0, "12.0") for index, uuid in enumerate(cards)),
+    )
+    refused = fit_of(recipe, {"checkpoint": {**CHECKPOINT, "weight_bytes": 266e9}}, cards, facts)
+    assert refused is not None
+    assert refused.refused
+    advice = fit_of(recipe, {"checkpoint": {**CHECKPOINT, "weight_bytes": 190e9}}, cards, facts)
+    assert advice is not None
+    assert (advice.refused, advice.verdict) == (False, "unknown")
+    assert fit_of(recipe, None, cards, facts) is None
+    assert fit_of(recipe, {"checkpoint": CHECKPOINT}, ("cpu",), facts) is None

@@ -76,8 +76,13 @@ def test_good(tmp_path: Path) -> None:
         ('VLLM_USE_V2_MODEL_RUNNER = "0"', 'NCCL_P2P_DISABLE = "1"', "env.NCCL_P2P_DISABLE belongs to the contract"),
         (
             'VLLM_USE_V2_MODEL_RUNNER = "0"',
-            'PYTORCH_CUDA_ALLOC_CONF = "expandable_segments:True"',
-            "belongs to the contract",
+            'PYTORCH_CUDA_ALLOC_CONF = "max_split_size_mb:512,expandable_segments:True"',
+            "env.PYTORCH_CUDA_ALLOC_CONF = 'max_split_size_mb:512,expandable_segments:True': only PyTorch's native allocator",
+        ),
+        (
+            'VLLM_USE_V2_MODEL_RUNNER = "0"',
+            'PYTORCH_ALLOC_CONF = "backend:cudaMallocAsync"',
+            "no expandable_segments:True, no other backend",
         ),
         ('VLLM_USE_V2_MODEL_RUNNER = "0"', 'CUDA_VISIBLE_DEVICES = "0,1"', "belongs to the contract"),
         ('VLLM_USE_V2_MODEL_RUNNER = "0"', 'HF_TOKEN = "x"', "looks like a secret"),
@@ -110,6 +115,12 @@ def test_bad(tmp_path: Path, old: str, new: str, message: str) -> None:
         read_set(file)
     assert message in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+def test_an_allocator_setting_that_is_harmless(tmp_path: Path) -> None:
+    """Case A5."""
+    text = GOOD.replace('VLLM_USE_V2_MODEL_RUNNER = "0"', 'PYTORCH_CUDA_ALLOC_CONF = "expandable_segments:False"', 1)
+    assert read_set(written(tmp_path, text))
 
 
 def test_a_name_that_stands_twice(tmp_path: Path) -> None:

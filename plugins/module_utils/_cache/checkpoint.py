@@ -1,0 +1,27 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a verified snapshot says of its weights, for the fit estimate and the quantization label. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._words.documents import to_document
+from .architecture import architecture_of
+from .quantization import declared_quantization
+from .safetensors import Shard
+
+
+def checkpoint_of(documents: Mapping[str, Any], shards: Mapping[str, Shard]) -> dict[str, Any] | None:
+    """None for a repository without safetensors: a GGUF's configuration lies in the file itself."""
+    if not shards:
+        return None
+    declared = declared_quantization(documents)
+    return {
+        "weight_bytes": sum(shard.data_bytes for name, shard in shards.items() if "/" not in name),
+        "quantization": to_document(declared),
+        "kv": declared.kv,
+        "architecture": to_document(architecture_of(documents.get("config.json"))),
+    }
