@@ -16,6 +16,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._engine.adapters import has_collective
 from ..module_utils._engine.container_spec import image_name
 from ..module_utils._evidence.record import stamp, utc
+from ..module_utils._host.topology import drift
 from ..module_utils._mode.lock import DEFAULT_LOCK
 from ..module_utils._words.documents import from_document, sha256_of, to_document
 from ..module_utils._words.errors import CampaignError
@@ -110,9 +111,12 @@ class ActionModule(ActionBase):
         facts = from_document(HostFacts, report["facts"]) if report else assumed_facts(options["host_class"])
         base = Identity(campaign, name, utc(time.time()), collection_identity(), simulated=False, unknown=UNKNOWN_YET)
         lanes = self._lanes(found, host, facts, base, options)
+        differences = drift(options["host_class"], to_document(facts)) if report else []
+        for text in differences if options["show"] or options["snapshots"] else []:
+            self._display.warning(plain(f"{name}: {text}"))
         if options["show"]:
             self._print(name, lanes)
-        return self._result(host, base, facts, packet, lanes, fresh=options["fresh"])
+        return {**self._result(host, base, facts, packet, lanes, fresh=options["fresh"]), "drift": differences}
 
     def _lanes(
         self, found: list[FoundRecipe], host: HostDeclaration, facts: HostFacts, base: Identity, options: dict[str, Any]

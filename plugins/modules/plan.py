@@ -193,6 +193,11 @@ to_run:
   returned: success
   type: list
   elements: str
+drift:
+  description: Facts that O(host_class) says otherwise than the host, as sentences.
+  returned: success
+  type: list
+  elements: str
 snapshots:
   description: What M(tandem.campaign.snapshot_verify) has to look at.
   returned: success

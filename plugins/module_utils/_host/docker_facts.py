@@ -40,6 +40,7 @@ def docker_facts(info: Mapping[str, Any], version: Mapping[str, Any]) -> DockerF
         podman=any("podman" in name for name in components) or "buildahVersion" in info,
         storage=str(info.get("Driver") or "") or None,
         runtimes=tuple(sorted(info.get("Runtimes") or {})),
+        platform=str((version.get("Platform") or {}).get("Name") or "") or None,
         cdi_devices=tuple(sorted(str(item.get("ID")) for item in discovered if item.get("Source") == "cdi")),
     )
 

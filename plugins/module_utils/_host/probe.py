@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from .._words.host import Gpu, HostFacts
+from .topology import farthest_link, names, parse_square, peer_access
 
 #: Runs an argument list: (exit status, standard output, standard error). A program that is not there has status 127.
 Runner = Callable[[list[str]], tuple[int, str, str]]
 
 SMI_FIELDS = "index,name,uuid,pci.bus_id,driver_version,memory.total,memory.used,power.limit,compute_cap"
 SMI_PATHS = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
+WINDOWS_SHELL = "/mnt/c/Windows/System32/cmd.exe"
 #: A line of dmesg, and what in it is about a GPU: WSL2's paravirtual driver, NVIDIA's, the OOM killer.
 KERNEL_LINE = re.compile(r"\[ *(\d+\.\d+)\] (.*)")
 KERNEL_GPU = re.compile(r"dxgk|NVRM|Xid|Out of memory: Killed|oom-kill")
@@ -51,10 +53,16 @@ def read_facts(run: Runner) -> HostFacts:
     """What can be known without touching a GPU."""
     kernel = platform.release()
     gpus = read_gpus(run)
+    links, peers = (read_square(run, *options) for options in (("-m",), ("-p2p", "r"))) if len(gpus) > 1 else ({}, {})
+    wsl2 = "microsoft" in kernel.lower() or Path("/dev/dxg").exists()
     return HostFacts(
         observed=True,
-        wsl2="microsoft" in kernel.lower() or Path("/dev/dxg").exists(),
-        link=None,
+        wsl2=wsl2,
+        link=farthest_link(links),
+        links=tuple(names(links, [gpu.uuid for gpu in gpus])),
+        peer_access=peer_access(peers),
+        windows=read_windows(run) if wsl2 else None,
+        docker_client=read_docker_client(run),
         gpus=gpus,
         kernel=kernel,
         cpu_model=_cpu_model(),
@@ -73,6 +81,29 @@ def read_gpus(run: Runner) -> tuple[Gpu, ...]:
         if status == 0:
             return parse_gpus(output)
     return ()
+
+
+def read_square(run: Runner, *options: str) -> dict[tuple[int, int], str]:
+    """``nvidia-smi topo`` with the options; empty where it says nothing."""
+    for program in SMI_PATHS:
+        status, output, _error = run([program, "topo", *options])
+        if status == 0:
+            return parse_square(output)
+    return {}
+
+
+def read_windows(run: Runner) -> str | None:
+    """The version of the Windows below; None where its programs can't be called from here, as under ssh and services."""
+    status, output, _error = run([WINDOWS_SHELL, "/c", "ver"])
+    match = re.search(r"\[\S* ?(\d+(?:\.\d+)+)\]", output) if status == 0 else None
+    return match[1] if match else None
+
+
+def read_docker_client(run: Runner) -> str | None:
+    """The version of the ``docker`` command, which says nothing of the engine."""
+    status, output, _error = run(["docker", "--version"])
+    match = re.search(r"version ([\w.+-]+)", output) if status == 0 else None
+    return match[1].rstrip(",") if match else None
 
 
 def parse_gpus(listing: str) -> tuple[Gpu, ...]:

@@ -235,7 +235,10 @@ class Gpu:
 
 @dataclass(frozen=True)
 class DockerFacts:
-    """What a Docker Engine is. ``kernel`` is the daemon's, which runs the containers; ``oldest_api`` is what it still speaks."""
+    """What a Docker Engine is. ``kernel`` is the daemon's, which runs the containers; ``oldest_api`` is what it still speaks.
+
+    ``platform``: the product around it, with its version (Docker Desktop's).
+    """
 
     version: str
     api: str
@@ -250,11 +253,16 @@ class DockerFacts:
     storage: str | None
     runtimes: tuple[str, ...]
     cdi_devices: tuple[str, ...]
+    platform: str | None = None
 
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What was observed on a host, or assumed from ``campaign_host_class`` when only inspecting (``observed: false``)."""
+    """What was observed on a host, or assumed from ``campaign_host_class`` when only inspecting (``observed: false``).
+
+    ``link``: the farthest between any two GPUs, ``links`` each pair by UUID. ``peer_access``: whether the driver lets every pair read each other's memory.
+    ``windows``: its version, below WSL2. ``docker_client``: of the command on this host, which may be another than the engine's.
+    """
 
     observed: bool
     wsl2: bool
@@ -268,5 +276,8 @@ class HostFacts:
     shm_gib: float | None = None
     python: str | None = None
     user: str | None = None
+    links: tuple[dict[str, str], ...] = ()
+    windows: str | None = None
+    docker_client: str | None = None
     docker: DockerFacts | None = None
     docker_problem: str | None = None
