@@ -28,6 +28,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_socke
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Role
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import ContainerStart, LaunchPlan, Mount
+from ansible_collections.tandem.campaign.plugins.plugin_utils.signatures import own_signatures
 from ansible_collections.tandem.campaign.tests.fakes.bench import IDENTITY, Bench
 from ansible_collections.tandem.campaign.tests.fakes.docker_daemon import SCRIPTED, TINY, Daemon, private_daemon
 from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS, Cards
@@ -64,7 +65,7 @@ class EngineHost(Bench):
         return replace(plan, **fields)
 
     def load(self, plan: LaunchPlan) -> dict[str, Any]:
-        return load(plan, self.state_dir, self.attempt, IDENTITY, self.told.append)
+        return load(plan, self.state_dir, self.attempt, IDENTITY, self.told.append, own_signatures())
 
     def unload(self, plan: LaunchPlan) -> dict[str, Any]:
         return unload(plan, self.state_dir, self.attempt, IDENTITY, self.told.append)
