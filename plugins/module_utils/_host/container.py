@@ -11,6 +11,8 @@ from typing import Any
 
 #: A container is an engine of ours if it has this label, whatever its name; the value is its plan's hash.
 PLAN_LABEL = "tandem.campaign.plan"
+#: Marks a container of ours that only looks or probes: never an engine, removed at once, no intruder.
+LOOK_LABEL = "tandem.campaign.look"
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from typing import Any
 from .._evidence.record import utc
 from .._host import docker_containers as containers
 from .._host.archive import packed
+from .._host.container import LOOK_LABEL
 from .._host.docker import Docker
 from .._words.errors import RefusedError
 from .._words.patch import Patch, PatchSet
-from .derived import LABEL_BASE, LABEL_HASH, LABEL_SET, LOOK_LABEL, find_derived
+from .derived import LABEL_BASE, LABEL_HASH, LABEL_SET, find_derived
 from .patches import MANIFEST, patched, wheel_files
 from .store import commit, inspect_image
 

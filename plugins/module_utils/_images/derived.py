@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._host import docker_containers as containers
+from .._host.container import LOOK_LABEL
 from .._host.docker import Docker
 from .image import described
 from .patches import MANIFEST
@@ -21,8 +22,6 @@ LABEL_BASE, LABEL_SET, LABEL_HASH = (
     "tandem.campaign.patch-set",
     "tandem.campaign.patch-set-sha256",
 )
-#: Marks a container that only looks: never an engine, removed at once.
-LOOK_LABEL = "tandem.campaign.look"
 
 
 def find_derived(docker: Docker, derived: Mapping[str, Any], image: str, *, look_inside: bool = True) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any
 from .._engine.devices_inside import UUID
 from .._engine.docker_runtime import GPU_HINT, NO_GPU_DRIVER
 from .._host import docker_containers as containers
+from .._host.container import LOOK_LABEL
 from .._host.docker import Docker
 from .._words.errors import CampaignError
-from .derived import LOOK_LABEL, find_derived
+from .derived import find_derived
 from .image import NCCL_FILES, image_report, nccl_settings, platform_problem
 from .store import inspect_image, list_images
 

@@ -18,7 +18,7 @@ from .._cache.report import Tell, unread_report
 from .._engine.container_spec import CAPABILITIES, cache_mount, container_hub
 from .._host import docker_containers as containers
 from .._host.archive import packed
-from .._host.container import LogFrames
+from .._host.container import LOOK_LABEL, LogFrames
 from .._host.docker import Docker
 from .._words.errors import CampaignError
 from .._words.host import Cache
@@ -47,7 +47,7 @@ def verify_in_volume(
     mount = cache_mount(cache)
     request = {**wanted, "hub": container_hub(cache), "depth": depth, "receipt": f"/{RECEIPT}" if receipt else None}
     body = {
-        "Image": image, "Entrypoint": ["python3"], "Cmd": [f"/{PROGRAM}", json.dumps(request)], "Labels": {"tandem.campaign.look": "1"},
+        "Image": image, "Entrypoint": ["python3"], "Cmd": [f"/{PROGRAM}", json.dumps(request)], "Labels": {LOOK_LABEL: "1"},
         "HostConfig": {
             "NetworkMode": "none", "CapDrop": ["ALL"], "CapAdd": list(CAPABILITIES), "SecurityOpt": ["no-new-privileges"],
             "Mounts": [{"Type": mount.kind, "Source": mount.source, "Target": mount.target, "ReadOnly": True}],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from .._host.container import PLAN_LABEL, Container
+from .._host.container import LOOK_LABEL, PLAN_LABEL, Container
 from .._words.host import Gpu, HostDeclaration
 
 
@@ -35,7 +35,7 @@ def foreign_owners(
     found = []
     for container in containers:
         plan = container.labels.get(PLAN_LABEL)
-        if container.name in known or not container.uses_gpus or plan in plans:
+        if container.name in known or not container.uses_gpus or plan in plans or LOOK_LABEL in container.labels:
             continue
         held = devices_of(container, listed)
         roles = [name for name, role in host.gpu_roles.items() if role.uuid in held]

@@ -20,6 +20,7 @@ from .._evidence.record import artifact
 from .._evidence.store import write_bytes, write_json
 from .._host import docker_containers as containers
 from .._host.archive import packed
+from .._host.container import LOOK_LABEL
 from .._host.docker import Docker
 from .._words.errors import CampaignError, EngineError
 from .._words.identity import Identity
@@ -105,5 +106,6 @@ def probe_body(plan: LaunchPlan, start: ContainerStart, request: str) -> dict[st
         "Entrypoint": ["python3", "-u"],
         "Cmd": [f"/{PROGRAM}", request],
         "ExposedPorts": {},
+        "Labels": {**body["Labels"], LOOK_LABEL: "1"},
         "HostConfig": host,
     }

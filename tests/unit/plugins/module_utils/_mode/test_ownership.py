@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._host.container import container_of, plain_log
+from ansible_collections.tandem.campaign.plugins.module_utils._host.container import (
+    LOOK_LABEL,
+    PLAN_LABEL,
+    container_of,
+    plain_log,
+)
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.devices import Devices
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.ownership import devices_of, foreign_owners
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError, RefusedError
@@ -106,3 +112,10 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 def test_a_log_without_its_frames() -> None:
     frames = b"\1\0\0\0\0\0\0\3out\2\0\0\0\0\0\0\4err\n"
     assert (plain_log(frames), plain_log(b"a terminal's\n"), plain_log(b"")) == ("outerr\n", "a terminal's\n", "")
+
+
+def test_our_own_probe_is_no_intruder_and_an_old_engine_is() -> None:
+    ours, old = (container(request(0, UUIDS[0]), name=name) for name in ("probe", "tandem-old"))
+    ours, old = replace(ours, labels={PLAN_LABEL: "1", LOOK_LABEL: "1"}), replace(old, labels={PLAN_LABEL: "1"})
+    (text,) = foreign_owners(HOST, [ours, old], GPUS)
+    assert "tandem-old holds compute_a and is an engine that an earlier campaign has left" in text
