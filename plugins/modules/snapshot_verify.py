@@ -121,6 +121,7 @@ snapshots:
   elements: dict
 """
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,7 @@ from ..module_utils._cache.report import Tell, snapshot_report, unread_report
 from ..module_utils._evidence.progress import Progress
 from ..module_utils._host.docker import Docker
 from ..module_utils._images.volume import verify_in_volume
+from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.host import Cache
 
 
@@ -156,7 +158,8 @@ def _verify(params: dict[str, Any], wanted: dict[str, Any], tell: Tell, *, check
         report = _in_volume(params, wanted, tell, receipt, check_mode=check_mode)
     made = report.pop("receipt")
     if folder and made and not check_mode:
-        keep_receipt(folder, place, wanted, made)
+        with contextlib.suppress(CampaignError):  # a full disk costs the next reading, not this proof
+            keep_receipt(folder, place, wanted, made)
     return report
 
 

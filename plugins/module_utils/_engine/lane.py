@@ -57,14 +57,18 @@ def load(
     )
     engine = _status(state_dir)
     fresh = engine is None or not engine["running"] or engine["plan_sha256"] != plan.sha256
+    began = time.monotonic()
+
+    def kernel_said() -> str:
+        return read_kernel_faults(run_program, time.monotonic() - began)
+
     try:
         if engine is None or fresh:
             engine = _start(plan, state_dir, log, tell)
         log = Path(engine["log"])
         status = partial(_status, state_dir)
-        kernel = partial(read_kernel_faults, run_program)
         ready_s = Loading(
-            plan, runtime_for(plan), engine["identity"], status, log, tell, _where(plan), signatures, kernel
+            plan, runtime_for(plan), engine["identity"], status, log, tell, _where(plan), signatures, kernel_said
         ).wait_ready()
     except CampaignError as exc:
         record = {"ready": False, "error": str(exc), "failure": exc.facts, "status": _last_status(state_dir)}

@@ -47,8 +47,8 @@ class Loading:
     tell: Callable[[str], None]
     where: str = ""
     signatures: tuple[Signature, ...] = ()
-    #: What the kernel said of the GPUs since then (seconds), in whose log a fault may show that the engine only feels.
-    kernel: Callable[[float], str] = lambda _seconds: ""
+    #: What the kernel has said of the GPUs since the start, in whose log a fault may show that the engine only feels.
+    kernel: Callable[[], str] = str
 
     def wait_ready(self) -> float:
         """Seconds until health answers, the served name is listed and one real completion came back.
@@ -116,7 +116,7 @@ class Loading:
         log = read_tail(self.log)
         tail = plain_lines(log, LOG_TAIL)
         shown = "\n  ".join(tail[-8:]) or "(the log is empty)"
-        seen = f"{log}\n{self.kernel(self.plan.start_s)}"
+        seen = f"{log}\n{self.kernel()}"
         finding = diagnose(seen, self.signatures, self.plan.environment, stalled=stage == "timeout")
         cause = f" {finding.sentence(self.where)}." if finding else ""
         return EngineError(

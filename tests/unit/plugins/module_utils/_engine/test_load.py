@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -85,8 +86,8 @@ def test_an_engine_that_ended_is_noticed_at_once_with_its_last_lines(tmp_path: P
     error = failure(
         plan(start_s=60), log, status=lambda: ENDED if time.monotonic() - begun > 0.2 else RUNNING, runtime=runtime
     )
-    assert time.monotonic() - begun < 1.0
-    assert "ended with exit status 1 after 0.2 s, before it was ready" in str(error)
+    assert time.monotonic() - begun < 10
+    assert re.search(r"ended with exit status 1 after 0\.\d s, before it was ready", str(error))
     assert "lacks the Python module accelerate" in str(error)
     assert "time" not in str(error)
     assert error.facts["log_tail"] == ["loading", "ModuleNotFoundError: No module named 'accelerate'"]
