@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 
+from ..module_utils._host.engine_variables import unread_variables
 from ..module_utils._words.plan import ContainerStart, LaunchPlan
 from .planning import Lane
 
@@ -53,6 +54,7 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         lines.append(f"  contract  {rule.name}  ({rule.reason})")
     for conflict in lane.contract.conflicts:
         lines.append(f"  CONFLICT  {conflict}")
+    lines += [f"  note      {text}" for text in unread_variables(recipe)]
     if lane.fit:
         lines.append(f"  fit       {lane.fit.verdict}: {lane.fit.reason} (an estimate)")
     for profile in recipe.profile:
