@@ -27,6 +27,7 @@ from ..module_utils._words.plan import Contract, LaunchPlan
 from ..module_utils._words.recipe import Recipe
 from .patch_sets import read_patch_set
 from .recipes import FoundRecipe, Protocol, check_gates, read_lock, read_protocol
+from .sources import sources_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def decide(
     protocols = {name: protocol for name in recipe.protocols() if (protocol := read_protocol(name)) is not None}
     missing = tuple(name for name in recipe.protocols() if name not in protocols)
     check_gates(found, protocols)
+    sources_of(found)
     patch_set = read_patch_set(found) if recipe.engine.derived else None
     image = observed.images.get(image_name(recipe)) if recipe.engine.runtime == "docker" else None
     devices = tuple(role.device for role in list(host.gpu_roles.values())[: recipe.needs.roles])

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 
 from ..module_utils._host.engine_variables import unread_variables
 from ..module_utils._words.plan import ContainerStart, LaunchPlan
 from .planning import Lane
+from .sources import source_lines
 
 
 def lane_lines(host: str, lane: Lane) -> list[str]:
@@ -71,6 +73,7 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         for capacity in profile.capacity:
             asked = f"{capacity.requests} requests after {capacity.warmup}, {capacity.max_tokens} tokens at most"
             lines.append(f"            {capacity.protocol} {capacity.context_tokens} tokens, {asked}")
+    lines += source_lines(lane.found, datetime.date.today())
     for caveat in recipe.caveats:
         lines.append(f"  caveat    {caveat.id}: {caveat.text}")
     if recipe.excludes:
