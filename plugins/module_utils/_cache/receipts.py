@@ -12,7 +12,7 @@ from typing import Any
 from .._evidence.store import read_json, write_json
 from .._words.documents import sha256_of
 from .._words.errors import CampaignError
-from .receipt import SCHEMA, Receipt
+from .receipt import PARTS, SCHEMA, Receipt
 
 
 def read_receipt(folder: Path, place: str, wanted: Mapping[str, Any]) -> Receipt | None:
@@ -21,7 +21,9 @@ def read_receipt(folder: Path, place: str, wanted: Mapping[str, Any]) -> Receipt
         document = read_json(_path(folder, place, wanted))
     except CampaignError:
         return None
-    return document if isinstance(document, dict) and document.get("schema") == SCHEMA else None
+    return (
+        document if isinstance(document, dict) and document.get("schema") == SCHEMA and set(document) >= PARTS else None
+    )
 
 
 def keep_receipt(folder: Path, place: str, wanted: Mapping[str, Any], receipt: Receipt) -> None:
