@@ -61,12 +61,12 @@ class Score:
         median = statistics.median(values)
         met = (most is None or median <= most) and (least is None or median >= least)
         self.missed += not met
-        limit = f"   bar {'<=' if least is None else '>='} {most if least is None else least:g} {unit}   {'met' if met else 'MISSED'}"
-        print(
-            f"{what:<70} {median:8.4f} {unit} [{min(values):.4f}..{max(values):.4f}] n={len(values)}"
-            + (limit if (most, least) != (None, None) else ""),
-            flush=True,
-        )
+        verdict = ""
+        if most is not None or least is not None:
+            sign, bar_value = ("<=", most) if most is not None else (">=", least)
+            verdict = f"   bar {sign} {bar_value:g} {unit}   {'met' if met else 'MISSED'}"
+        spread = f"[{min(values):.4f}..{max(values):.4f}] n={len(values)}"
+        print(f"{what:<70} {median:8.4f} {unit} {spread}{verdict}", flush=True)
         return median
 
 
@@ -202,6 +202,7 @@ def full_passes(score: Score, scratch: Path) -> None:
                 wall(
                     [*command, "--fail-on-missing-files", "--fail-on-extra-files"],
                     HF_ENDPOINT=endpoint,
+                    HF_HOME=str(scratch / "hf"),
                     HF_HUB_DISABLE_TELEMETRY="1",
                 )[0]
             )
