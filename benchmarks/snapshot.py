@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from ansible_collections.tandem.campaign.plugins.module_utils._cache.receipt import COARSE_NS
 from ansible_collections.tandem.campaign.plugins.module_utils._cache.verify import SnapshotReport, verify_snapshot
@@ -269,7 +270,6 @@ def many_tensors(score: Score, scratch: Path) -> None:
 
 def faults_found(score: Score, scratch: Path) -> None:
     """Each fault in a cache of its own, with every socket refused."""
-    import socket
 
     def refuse(*_arguments: Any, **_options: Any) -> Any:
         raise SystemExit("the proof asked for the network")
@@ -294,17 +294,14 @@ def faults_found(score: Score, scratch: Path) -> None:
         "swapped links": swap,
         "bad offsets": lambda hub: rewrite(hub, two, lambda data: data.replace(b"[0, 512]", b"[1, 513]")),
     }
-    real, socket.socket = socket.socket, refuse  # type: ignore[assignment,misc]
-    try:
-        found: list[SnapshotReport] = []
+    found: list[SnapshotReport] = []
+    with mock.patch("socket.socket", refuse):
         for number, breaks in enumerate(faults.values()):
             hub = safetensors_cache(scratch / f"fault-{number}")
             if verify_snapshot(hub, WANTED, "hash").problems:
                 raise SystemExit("a whole cache has problems")
             breaks(hub)
             found.append(verify_snapshot(hub, WANTED, "hash"))
-    finally:
-        socket.socket = real  # type: ignore[misc]
     missed = [name for name, report in zip(faults, found, strict=True) if not report.problems]
     score.missed += len(missed)
     print(f"found without the network: {', '.join(faults)}" if not missed else f"NOT FOUND: {', '.join(missed)}")

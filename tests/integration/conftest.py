@@ -150,10 +150,13 @@ def demo_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
     host = DemoHost(folder, 39200 + PORTS * files.index(request.path.name))
     for name in ("venv", "cache"):
         (folder / name).symlink_to(DEMO / name)
-    done = host.play(str(ROOT / "tools" / "demo_host.yml"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield host
-    host.clear()
+    try:
+        done = host.play(str(ROOT / "tools" / "demo_host.yml"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield host
+    finally:
+        # Also of a start that failed half-way: what it has started would hold the ports of the next run.
+        host.clear()
 
 
 @pytest.fixture(scope="module")

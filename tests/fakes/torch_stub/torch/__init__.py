@@ -37,7 +37,7 @@ class Tensor:
     def __rmul__(self, other: Any) -> Tensor:
         return self._each(other, lambda one, two: one * two)
 
-    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+    def __ne__(self, other: object) -> Any:
         return self._each(other, lambda one, two: float(one != two))
 
     def sum(self) -> Tensor:

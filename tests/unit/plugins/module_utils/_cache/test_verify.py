@@ -8,6 +8,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._cache import hashing
@@ -47,8 +48,8 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.socket", refuse)
 
 
-def verify(hub: Path, depth: Depth = "hash", **wanted: object) -> SnapshotReport:
-    return verify_snapshot(hub, Wanted(REPO, REVISION, **wanted), depth)  # type: ignore[arg-type]
+def verify(hub: Path, depth: Depth = "hash", **wanted: Any) -> SnapshotReport:
+    return verify_snapshot(hub, Wanted(REPO, REVISION, **wanted), depth)
 
 
 def problem_of(report: SnapshotReport) -> Problem:
@@ -326,10 +327,10 @@ class TestWriters:
     def test_a_file_that_is_written_while_it_is_read(self, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         real = hashing.content_hashes
 
-        def slow(path: Path, *args: object) -> object:
+        def slow(path: Path, *args: Any) -> Any:
             if path.name == TWO:
                 path.resolve().write_bytes(path.read_bytes())
-            return real(path, *args)  # type: ignore[arg-type]
+            return real(path, *args)
 
         monkeypatch.setattr(hashing, "content_hashes", slow)
         assert problem_of(verify(hub)) == Problem(
@@ -345,13 +346,13 @@ class TestReceipts:
             "ansible_collections.tandem.campaign.plugins.module_utils._cache.receipt.COARSE_NS", -(10**12)
         )
 
-    def again(self, hub: Path, report: SnapshotReport, **wanted: object) -> tuple[SnapshotReport, int]:
+    def again(self, hub: Path, report: SnapshotReport, **wanted: Any) -> tuple[SnapshotReport, int]:
         """The next proof and how many bytes were read for it."""
         read: list[int] = []
         receipt = json.loads(json.dumps(report.receipt))
         done = verify_snapshot(
             hub,
-            Wanted(REPO, REVISION, **wanted),  # type: ignore[arg-type]
+            Wanted(REPO, REVISION, **wanted),
             "hash",
             lambda done, _total: read.append(done),
             receipt,
