@@ -136,8 +136,13 @@ class Docker:
         body: bytes | None = None,
         timeout_s: float = CALL_S,
     ) -> Exchange:
-        """One call with its own deadline. Raises :class:`CampaignError` naming ``what`` and the engine's own reason."""
+        """One call with its own deadline. Raises :class:`CampaignError` naming ``what`` and the engine's own reason.
+
+        A look whose connection broke is made once more (RFC 9110 §9.2.2: a GET may be repeated); nothing that changes something is.
+        """
         exchange = self.client.exchange(method, path, body, timeout_s=timeout_s)
+        if method == "GET" and exchange.fault in ("transport", "cut"):
+            exchange = self.client.exchange(method, path, body, timeout_s=timeout_s)
         if not exchange.answered:
             raise CampaignError(
                 f"the Docker Engine at {self.socket} can't {what}: {exchange.fault_text}", socket=self.socket
