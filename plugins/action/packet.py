@@ -120,7 +120,7 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
     role = "final" if verdict["outcome"] not in ("infrastructure", "inconclusive") else "failed"
     documents: dict[str, dict[str, Any]] = {
         "recipe": {"recipe": recipe},
-        "contract": {"contract": lane["contract"]},
+        "contract": {"contract": lane["contract"], "findings": lane["findings"]},
         "snapshot": {"snapshot": lane["snapshot"]},
         "fit": {"fit": lane["fit"]},
         "image": {

@@ -244,6 +244,7 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "recipe_file": str(lane.found.file),
         "protocols": {name: protocol.document for name, protocol in lane.protocols.items()},
         "contract": to_document(lane.contract),
+        "findings": to_document(lane.findings),
         "plan": to_document(lane.plan),
         "collective": lane.plan is not None and has_collective(recipe.engine.kind, lane.plan.roles),
         "base_url": lane.plan.base_url if lane.plan else None,

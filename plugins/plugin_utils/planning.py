@@ -15,15 +15,16 @@ from ..module_utils._engine.container_spec import image_name
 from ..module_utils._engine.expects import expected_settings
 from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
 from ..module_utils._host.docker_facts import engine_problems
+from ..module_utils._host.findings import contract_findings
 from ..module_utils._host.fit import Fit, estimate_fit
-from ..module_utils._host.rules import contract_for
+from ..module_utils._host.rules import Need, contract_for
 from ..module_utils._images.image import repeated_entrypoint
 from ..module_utils._words.documents import from_document, sha256_of, to_document
 from ..module_utils._words.errors import CampaignError, RefusedError
 from ..module_utils._words.host import HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity, LaneKeyParts, lane_key
 from ..module_utils._words.patch import PatchSet
-from ..module_utils._words.plan import Contract, LaunchPlan
+from ..module_utils._words.plan import Contract, ContractFinding, LaunchPlan
 from ..module_utils._words.recipe import Recipe
 from .patch_sets import read_patch_set
 from .recipes import FoundRecipe, Protocol, check_gates, read_lock, read_protocol
@@ -55,6 +56,7 @@ class Lane:
     image: Mapping[str, Any] | None = None
     patch_set: tuple[PatchSet, str] | None = None
     fit: Fit | None = None
+    findings: tuple[ContractFinding, ...] = ()
     refusal: str | None = None
     outcome_if_refused: str = "infrastructure"
 
@@ -87,7 +89,8 @@ def decide(
     patch_set = read_patch_set(found) if recipe.engine.derived else None
     image = observed.images.get(image_name(recipe)) if recipe.engine.runtime == "docker" else None
     devices = tuple(role.device for role in list(host.gpu_roles.values())[: recipe.needs.roles])
-    contract = contract_for(observed.facts, recipe, devices, (image or {}).get("environment"))
+    need = Need(observed.facts, recipe, devices, (image or {}).get("environment") or {})
+    contract = contract_for(need)
     pins, lock_sha256 = read_lock(found) if recipe.engine.lock else ({}, None)
     engine_build = {
         "kind": recipe.engine.kind,
@@ -106,7 +109,8 @@ def decide(
         protocols={name: protocol.sha256 for name, protocol in protocols.items()},
     )
     fit = fit_of(recipe, weights, devices, observed.facts)
-    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit)
+    findings = contract_findings(need, contract)
+    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit, findings)
     try:
         if not inspecting:
             _refuse_what_is_not_built(lane)
@@ -168,8 +172,8 @@ def _refuse_what_is_not_built(lane: Lane) -> None:
 def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Observed, pins: dict[str, str]) -> None:
     recipe = lane.found.recipe
     refuse_devices(recipe, host, observed.facts)
-    if lane.contract.conflicts:
-        raise RefusedError("; ".join(lane.contract.conflicts))
+    if errors := [finding.sentence() for finding in lane.findings if finding.severity == "error"]:
+        raise RefusedError("; ".join(errors))
     if recipe.engine.runtime == "docker":
         _refuse_docker(lane, host, observed.facts)
     _check_environment(recipe.engine.kind, pins, observed)

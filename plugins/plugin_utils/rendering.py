@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import shlex
 
-from ..module_utils._host.engine_variables import unread_variables
 from ..module_utils._words.plan import ContainerStart, LaunchPlan
 from .planning import Lane
 from .sources import source_lines
@@ -54,9 +53,7 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         lines.append(f"  contract  {rule.name}={rule.value}  ({rule.reason})")
     for rule in lane.contract.arguments:
         lines.append(f"  contract  {rule.name}  ({rule.reason})")
-    for conflict in lane.contract.conflicts:
-        lines.append(f"  CONFLICT  {conflict}")
-    lines += [f"  note      {text}" for text in unread_variables(recipe)]
+    lines += [f"  {finding.severity:<9} {finding.sentence()}" for finding in lane.findings]
     if lane.fit:
         lines.append(f"  fit       {lane.fit.verdict}: {lane.fit.reason} (an estimate)")
     for profile in recipe.profile:

@@ -19,10 +19,10 @@ from ansible_collections.tandem.campaign.tests.fakes.nvidia import UUIDS
 STUB = Path(__file__).resolve().parents[1] / "fakes" / "torch_stub"
 
 
-def plan_of(daemon: Daemon, faults: dict[str, str]) -> LaunchPlan:
+def plan_of(daemon: Daemon, faults: dict[str, str], shm_gib: float = 1.0) -> LaunchPlan:
     start = ContainerStart(
         daemon.socket, "tandem-probe", "tandem-test/scripted@sha256:0", "host", (Mount(str(STUB), "/opt/stub", read_only=True),), {}, "",
-        UUIDS, "private", 0.25, {}, {}, image_id=daemon.cli("inspect", "--format", "{{.Id}}", SCRIPTED),
+        UUIDS, "private", shm_gib, {}, {}, image_id=daemon.cli("inspect", "--format", "{{.Id}}", SCRIPTED),
     )  # fmt: skip
     environment = {
         "PYTHONPATH": "/opt/stub", "PYTHONDONTWRITEBYTECODE": "1", "PROBE_UUIDS": ",".join(UUIDS), "PROBE_FAULT": json.dumps(faults),
@@ -41,22 +41,25 @@ def test_passes_and_leaves_nothing(engines: Daemon, tmp_path: Path) -> None:
     )
     assert (result["verdict"], result["reason"]) == ("passed", "every rank pair goes via SHM")
     kept = json.loads((tmp_path / "nccl.json").read_text())
-    assert [rank["facts"]["shm_gib"] for rank in kept["ranks"]] == [0.25, 0.25]
+    assert [rank["facts"]["shm_gib"] for rank in kept["ranks"]] == [1.0, 1.0]
     assert engines.cli("ps", "--all", "--quiet") == ""
     assert "NCCL probe passed" in told[-1]
 
 
 @pytest.mark.parametrize(
-    ("faults", "says"),
+    ("faults", "shm_gib", "says"),
     [
-        ({"1": "hang"}, "rank 0 hangs at the first collective; rank 1 hangs at the first collective"),
-        ({"0": "p2p", "1": "p2p"}, "2 channels go via P2P"),
+        ({"1": "hang"}, 1.0, "rank 0 hangs at the first collective; rank 1 hangs at the first collective"),
+        ({"0": "p2p", "1": "p2p"}, 1.0, "2 channels go via P2P"),
+        ({}, 0.25, "/dev/shm where the ranks run has 0.25 GiB, 1 GiB or more is needed"),
     ],
 )
-def test_fails_in_bounded_time(engines: Daemon, tmp_path: Path, faults: dict[str, str], says: str) -> None:
+def test_fails_in_bounded_time(
+    engines: Daemon, tmp_path: Path, faults: dict[str, str], shm_gib: float, says: str
+) -> None:
     with pytest.raises(EngineError, match=says):
         probe(
-            plan_of(engines, faults),
+            plan_of(engines, faults, shm_gib),
             Path(ranks.__file__),
             tmp_path,
             identity(),

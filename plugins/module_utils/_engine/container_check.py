@@ -56,7 +56,7 @@ def compare_container(plan: LaunchPlan, start: ContainerStart, document: Mapping
     ]  # fmt: skip
     if start.devices:
         unplanned = unplanned_settings(environment, plan.environment, collective=len(start.devices) > 1)
-        rows += [compared(f"environment {name}", "(not set)", value) for name, (value, _kind) in unplanned.items()]
+        rows += [compared(f"environment {name}", "(not set)", value) for name, (value, _rule) in unplanned.items()]
     if start.image_id:
         rows.insert(0, compared("image", start.image_id, document.get("Image")))
     if start.shm_gib:

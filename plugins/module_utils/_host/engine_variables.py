@@ -21,10 +21,6 @@ UNREAD: Mapping[tuple[str, str], str] = {
 
 
 def unread_variables(recipe: Recipe) -> list[str]:
-    """A sentence for each of them."""
+    """Their names."""
     pattern = UNREAD.get((recipe.engine.kind, recipe.engine.version))
-    return [
-        f"env.{name}: the upstream release {recipe.engine.kind} {recipe.engine.version} does not read it"
-        for name in recipe.env
-        if pattern and re.fullmatch(pattern, name)
-    ]
+    return [name for name in recipe.env if pattern and re.fullmatch(pattern, name)]

@@ -1,16 +1,21 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contract as a table: which variables and arguments the host's facts demand of a load, and why."""
+"""The contract as one table: which variables and arguments the host's facts demand of a load, and why. Pure.
+
+docs/contract.md shows the table; a test keeps the two the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Literal
 
 from .._words.host import HostFacts
 from .._words.plan import Contract, ContractRule
-from .._words.recipe import ALLOCATOR_VARIABLES, Recipe, is_native_allocator
+from .._words.recipe import Recipe, is_native_allocator
 
 
 @dataclass(frozen=True)
@@ -53,115 +58,94 @@ class Need:
         return self.multi_gpu and (wsl2 or self.facts.peer_access is False)
 
 
-def _multi_gpu(need: Need) -> bool:
-    return need.multi_gpu
-
-
-def _gpu(need: Need) -> bool:
-    return need.uses_gpus
-
-
-def _no_peer(need: Need) -> bool:
-    return need.no_peer_access
-
-
-NCCL_SOURCE = "NCCL documentation, environment variables; seed campaign of 2026-08-01"
-
-#: name, value, when, reason, source. Order is the order of printing.
-ENVIRONMENT_RULES: tuple[tuple[str, str, Callable[[Need], bool], str, str], ...] = (
-    ("NCCL_DEBUG", "INFO", _multi_gpu, "without NCCL's own lines no transport can be proven", NCCL_SOURCE),
-    (
-        "CUDA_DEVICE_ORDER",
-        "PCI_BUS_ID",
-        _gpu,
-        "CUDA's default order is fastest first, not the listing's",
-        "CUDA programming guide",
-    ),
-    (
-        "CUDA_VISIBLE_DEVICES",
-        "{ordinals}",
-        _gpu,
-        "a container's devices are renumbered from 0, and some engines can't read UUIDs here",
-        "seed campaign",
-    ),
-    ("NCCL_P2P_DISABLE", "1", _no_peer, "direct peer access fails at communicator setup here", NCCL_SOURCE),
-    ("NCCL_SHM_DISABLE", "0", _no_peer, "shared memory is the transport that remains", NCCL_SOURCE),
-    ("NCCL_CUMEM_ENABLE", "0", _no_peer, "cuMem mapping fails with CUDA error 999 under WSL2", NCCL_SOURCE),
-    (
-        "NCCL_CUMEM_HOST_ENABLE",
-        "0",
-        _no_peer,
-        "nothing else sets it, and its default is on with newer drivers",
-        NCCL_SOURCE,
-    ),
-    ("NCCL_NVLS_ENABLE", "0", _no_peer, "no NVSwitch here; an engine option may force it on", NCCL_SOURCE),
-    ("NCCL_IB_DISABLE", "1", _no_peer, "one host: keeps the log free of other networks", NCCL_SOURCE),
-)
-
-#: engine kind -> the flag that turns its own all-reduce off (plain CUDA IPC, which NCCL's variables do not touch).
-CUSTOM_ALL_REDUCE_OFF = {"vllm": "--disable-custom-all-reduce", "sglang": "--disable-custom-all-reduce"}
-FORBIDDEN_ARGUMENTS = {
-    "--enable-symm-mem": "forces NCCL_CUMEM_ENABLE and NCCL_NVLS_ENABLE to 1, over the contract",
-    "--enable-torch-symm-mem": "takes the symmetric-memory path that dies with SIGFPE under WSL2",
-    "--enable-nccl-nvls": "forces NCCL_NVLS_ENABLE to 1, over the contract",
+Condition = Literal["any GPU", "several GPUs", "no peer access"]
+CONDITIONS: Mapping[Condition, Callable[[Need], bool]] = {
+    "any GPU": lambda need: need.uses_gpus,
+    "several GPUs": lambda need: need.multi_gpu,
+    "no peer access": lambda need: need.no_peer_access,
 }
+#: What a rule can want beside a value. A native allocator: no segments that grow, no other backend.
+PRESENT, ABSENT, NATIVE = "present", "absent", "native"
 
 
-#: Says which NCCL is inside, and sets nothing.
-HARMLESS_IN_AN_IMAGE = ("NCCL_VERSION",)
-MEMORY_VARIABLES = (*ALLOCATOR_VARIABLES, "PYTORCH_NO_CUDA_MEMORY_CACHING")
+@dataclass(frozen=True)
+class Rule:
+    """One row. ``name`` may be a pattern where absence is wanted. ``engines``: all where empty."""
+
+    kind: Literal["variable", "argument"]
+    name: str
+    wanted: str
+    when: Condition
+    reason: str
+    source: str
+    engines: tuple[str, ...] = ()
+
+    def applies(self, need: Need) -> bool:
+        return (not self.engines or need.recipe.engine.kind in self.engines) and CONDITIONS[self.when](need)
+
+    def names(self, name: str) -> bool:
+        return fnmatchcase(name, self.name)
 
 
-def contract_for(
-    facts: HostFacts, recipe: Recipe, devices: tuple[str, ...] = (), image_environment: Mapping[str, str] | None = None
-) -> Contract:
-    """The contract of one load: pure function of host facts, recipe, the roles' devices and the image's environment. Conflicts refuse the lane."""
-    need = Need(facts, recipe, devices, image_environment or {})
-    environment = tuple(
-        ContractRule(name, value.format(ordinals=need.ordinals), reason, source)
-        for name, value, applies, reason, source in ENVIRONMENT_RULES
-        if applies(need)
+NCCL_DOCS = "NCCL documentation, environment variables"
+SEED = "published campaign of 2026-08-01"
+ENGINE_SOURCE = "sources of the engines (vLLM 0.25.1, SGLang 0.5.16)"
+TORCH_DOCS = "PyTorch documentation, CUDA semantics (memory management)"
+BOTH = ("vllm", "sglang")
+
+#: Variables that are set come first, in the order of printing; for what an image brings along the first row that names it counts.
+TABLE: tuple[Rule, ...] = (
+    Rule("variable", "NCCL_DEBUG", "INFO", "several GPUs", "without NCCL's own lines no transport can be proven", NCCL_DOCS),
+    Rule("variable", "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "any GPU", "CUDA's default order is fastest first, not the listing's", "CUDA programming guide"),
+    Rule("variable", "CUDA_VISIBLE_DEVICES", "{ordinals}", "any GPU", "a container numbers its devices from 0, and some engines can't read UUIDs", SEED),
+    Rule("variable", "NCCL_P2P_DISABLE", "1", "no peer access", "direct peer access fails at communicator setup here", SEED),
+    Rule("variable", "NCCL_SHM_DISABLE", "0", "no peer access", "shared memory is the transport that remains", NCCL_DOCS),
+    Rule("variable", "NCCL_CUMEM_ENABLE", "0", "no peer access", "cuMem mapping fails with CUDA error 999 under WSL2", SEED),
+    Rule("variable", "NCCL_CUMEM_HOST_ENABLE", "0", "no peer access", "nothing else sets it, and its default is on with newer drivers", SEED),
+    Rule("variable", "NCCL_NVLS_ENABLE", "0", "no peer access", "no NVSwitch here; an engine option may force it on", NCCL_DOCS),
+    Rule("variable", "NCCL_IB_DISABLE", "1", "no peer access", "one host: keeps the log free of other networks", NCCL_DOCS),
+    Rule("argument", "--disable-custom-all-reduce", PRESENT, "no peer access", "its own all-reduce would use CUDA IPC between peers", ENGINE_SOURCE, BOTH),
+    Rule("argument", "--enable-symm-mem", ABSENT, "no peer access", "it forces NCCL_CUMEM_ENABLE and NCCL_NVLS_ENABLE to 1, over the contract", ENGINE_SOURCE),
+    Rule("argument", "--enable-torch-symm-mem", ABSENT, "no peer access", "it takes the symmetric-memory path that dies with SIGFPE under WSL2", ENGINE_SOURCE),
+    Rule("argument", "--enable-nccl-nvls", ABSENT, "no peer access", "it forces NCCL_NVLS_ENABLE to 1, over the contract", ENGINE_SOURCE),
+    Rule("variable", "NCCL_VERSION", "any", "several GPUs", "it says which NCCL is inside, and sets nothing", "NVIDIA's CUDA images"),
+    Rule("variable", "NCCL_CONF_FILE", ABSENT, "several GPUs", "the file that it names may set anything, unseen", NCCL_DOCS),
+    Rule("variable", "NCCL_*", ABSENT, "several GPUs", "an NCCL setting that neither the recipe nor the contract knows of", NCCL_DOCS),
+    Rule("variable", "PYTORCH_CUDA_ALLOC_CONF", NATIVE, "any GPU", "only the native allocator goes with peers' shared handles", TORCH_DOCS),
+    Rule("variable", "PYTORCH_ALLOC_CONF", NATIVE, "any GPU", "only the native allocator goes with peers' shared handles", TORCH_DOCS),
+    Rule("variable", "PYTORCH_NO_CUDA_MEMORY_CACHING", ABSENT, "any GPU", "without the allocator's cache every allocation asks the driver", TORCH_DOCS),
+)  # fmt: skip
+#: What a plan sets: a value, where others are only wanted or unwanted.
+SET = tuple(rule for rule in TABLE if rule.kind == "variable" and rule.wanted not in (PRESENT, ABSENT, NATIVE, "any"))
+
+
+def contract_for(need: Need) -> Contract:
+    """The contract of one load."""
+    return Contract(
+        tuple(
+            ContractRule(rule.name, rule.wanted.format(ordinals=need.ordinals), rule.reason, rule.source)
+            for rule in SET
+            if rule.applies(need)
+        ),
+        tuple(
+            ContractRule(rule.name, "", rule.reason, rule.source)
+            for rule in TABLE
+            if rule.kind == "argument" and rule.wanted == PRESENT and rule.applies(need)
+        ),
     )
-    arguments: tuple[ContractRule, ...] = ()
-    conflicts: list[str] = []
-    if need.no_peer_access:
-        flags = {group[0].split("=", 1)[0] for group in recipe.args}
-        off = CUSTOM_ALL_REDUCE_OFF.get(recipe.engine.kind)
-        if off:
-            arguments = (
-                ContractRule(off, "", "the engine's own all-reduce uses CUDA IPC between peers", "engine source"),
-            )
-            if off not in flags:
-                conflicts.append(
-                    f"args lack {off}: the engine's own all-reduce would use CUDA IPC, which this host can't do"
-                )
-        conflicts += [f"args have {flag}: it {why}" for flag, why in FORBIDDEN_ARGUMENTS.items() if flag in flags]
-    conflicts += _smuggled(need, {rule.name for rule in environment} | set(recipe.env))
-    return Contract(environment, arguments, tuple(conflicts))
-
-
-def _smuggled(need: Need, set_by_us: set[str]) -> list[str]:
-    """Settings that an image brings along, unseen in the recipe. What the plan sets itself wins over the image and is no conflict."""
-    if not need.uses_gpus:
-        return []
-    return [
-        f"the image sets {name}={value}: {kind} that neither the recipe nor the contract knows of; use an image without it"
-        for name, (value, kind) in unplanned_settings(
-            need.image_environment, set_by_us, collective=need.multi_gpu
-        ).items()
-    ]
 
 
 def unplanned_settings(
     environment: Mapping[str, str], planned: Collection[str], *, collective: bool
-) -> dict[str, tuple[str, str]]:
-    """Name -> (value, kind) of NCCL settings (where ranks talk to each other) and allocator settings that are not in the plan."""
+) -> dict[str, tuple[str, Rule]]:
+    """Name -> (value, the row that it breaks) of variables that are not in the plan; ``collective``: ranks talk to each other."""
+    conditions = ("any GPU", "several GPUs") if collective else ("any GPU",)
+    rows = [rule for rule in TABLE if rule.kind == "variable" and rule.when in conditions and rule not in SET]
     found = {}
     for name, value in sorted(environment.items()):
-        if name in planned:
+        rule = next((rule for rule in rows if rule.names(name)), None)
+        if rule is None or name in planned or rule.wanted == "any":
             continue
-        if collective and name.startswith("NCCL_") and name not in HARMLESS_IN_AN_IMAGE:
-            found[name] = (value, "an NCCL setting")
-        elif name in MEMORY_VARIABLES and not is_native_allocator(value):
-            found[name] = (value, "an allocator setting")
+        if rule.wanted == ABSENT or not is_native_allocator(value):
+            found[name] = (value, rule)
     return found

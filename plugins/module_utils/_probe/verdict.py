@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._engine.diagnosis import Finding, diagnose
+from .._host.findings import SHM_NEEDED_GIB
 from .._host.nccl_log import Judgement, judge
 from .._words.plan import LaunchPlan
 from .._words.signature import Signature
@@ -116,6 +117,13 @@ def _verdict(
     planned, seen = sorted(plan.roles.values()), sorted(str(rank.facts.get("uuid")) for rank in ranks)
     if planned != seen:
         return "failed", f"the ranks see the devices {', '.join(seen)}, the roles are {', '.join(planned)}"
+    small = [rank for rank in ranks if (rank.facts.get("shm_gib") or SHM_NEEDED_GIB) < SHM_NEEDED_GIB]
+    if small:
+        size = f"{small[0].facts['shm_gib']:g} GiB, {SHM_NEEDED_GIB:g} GiB or more is needed"
+        return (
+            "failed",
+            f"/dev/shm where the ranks run has {size} (limits.shm_gib; with ipc host, of the machine that Docker runs on)",
+        )
     if transport.verdict == "violated":
         return "failed", "; ".join(transport.reasons)
     if transport.verdict == "undetermined":

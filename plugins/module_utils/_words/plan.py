@@ -23,15 +23,34 @@ class ContractRule:
 
 @dataclass(frozen=True)
 class Contract:
-    """What the facts demand. ``arguments`` are flags the engine must carry; ``conflicts`` are why a lane is refused."""
+    """What the facts demand: variables that the plan sets, and flags that the engine must carry."""
 
     environment: tuple[ContractRule, ...] = ()
     arguments: tuple[ContractRule, ...] = ()
-    conflicts: tuple[str, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """The environment as ``{name: value}``."""
         return {rule.name: rule.value for rule in self.environment}
+
+
+@dataclass(frozen=True)
+class ContractFinding:
+    """Where a recipe, an image or the host stands against the contract. ``error`` refuses the lane; the others are printed and kept.
+
+    ``found`` and ``wanted`` as text; ``action`` is the way out.
+    """
+
+    severity: Literal["error", "warning", "note"]
+    place: Literal["recipe", "image", "host"]
+    name: str
+    found: str
+    wanted: str
+    reason: str
+    action: str = ""
+
+    def sentence(self) -> str:
+        way_out = f"; {self.action}" if self.action else ""
+        return f"{self.place}: {self.name} is {self.found}, wanted is {self.wanted}: {self.reason}{way_out}"
 
 
 @dataclass(frozen=True)

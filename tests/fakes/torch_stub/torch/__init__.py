@@ -17,6 +17,16 @@ float64 = bfloat16 = None
 UUIDS = os.environ.get("PROBE_UUIDS", "").split(",")
 
 
+def _shared_memory(path: int | str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> os.statvfs_result:
+    """A machine's own /dev/shm is no matter of a unit test."""
+    assert path == "/dev/shm"
+    return os.statvfs_result((1, 1, int(float(os.environ["PROBE_SHM_GIB"]) * 2**30), *[0] * 7))
+
+
+if "PROBE_SHM_GIB" in os.environ:
+    os.statvfs = _shared_memory
+
+
 def fault(rank: int) -> str:
     return str(json.loads(os.environ.get("PROBE_FAULT", "{}")).get(str(rank), ""))
 

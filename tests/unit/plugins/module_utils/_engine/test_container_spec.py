@@ -13,7 +13,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._engine.container_
 )
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.container_spec import create_body
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.spec import launch_plan
-from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import contract_for
+from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import Need, contract_for
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Cache, HostDeclaration, HostFacts, Role
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import ContainerStart, LaunchPlan
@@ -26,7 +26,7 @@ FACTS = HostFacts(observed=False, wsl2=True, link="PXB")
 
 
 def planned(host: HostDeclaration = HOST) -> tuple[LaunchPlan, ContainerStart]:
-    plan = launch_plan(RECIPE, host, contract_for(FACTS, RECIPE), launchers={}, image_id="sha256:1d")
+    plan = launch_plan(RECIPE, host, contract_for(Need(FACTS, RECIPE)), launchers={}, image_id="sha256:1d")
     assert plan.container is not None
     return plan, plan.container
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.spec import launch_plan
-from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import contract_for
+from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import Need, contract_for
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Cache, HostDeclaration, HostFacts, Role
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import LaunchPlan
@@ -21,7 +21,7 @@ def host(cache: Cache, roles: dict[str, Role] | None = None) -> HostDeclaration:
 
 def plan(name: str) -> LaunchPlan:
     recipe = RECIPES[name].recipe
-    return launch_plan(recipe, host(Cache(volume="hf")), contract_for(WSL2, recipe), launchers={})
+    return launch_plan(recipe, host(Cache(volume="hf")), contract_for(Need(WSL2, recipe)), launchers={})
 
 
 def text(name: str) -> str:
@@ -65,7 +65,9 @@ def test_it_is_pure() -> None:
 def test_too_few_roles() -> None:
     recipe = RECIPES["laguna-s-2.1-nvfp4-tp2"].recipe
     with pytest.raises(RefusedError, match="needs 2 roles, the host declares 1"):
-        launch_plan(recipe, host(Cache(path="/c"), {"a": Role("GPU-a")}), contract_for(WSL2, recipe), launchers={})
+        launch_plan(
+            recipe, host(Cache(path="/c"), {"a": Role("GPU-a")}), contract_for(Need(WSL2, recipe)), launchers={}
+        )
 
 
 def test_the_process_runtime_needs_a_folder_and_an_environment() -> None:
@@ -75,4 +77,4 @@ def test_the_process_runtime_needs_a_folder_and_an_environment() -> None:
         (Cache(path="/c"), "campaign_engine_environments.llama_cpp.python"),
     ):
         with pytest.raises(RefusedError, match=message):
-            launch_plan(recipe, host(cache), contract_for(WSL2, recipe), launchers={"llama_cpp": "/x"})
+            launch_plan(recipe, host(cache), contract_for(Need(WSL2, recipe)), launchers={"llama_cpp": "/x"})

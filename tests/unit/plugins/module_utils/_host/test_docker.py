@@ -47,7 +47,10 @@ def test_a_look_is_made_once_more_after_a_broken_connection(broken: bytes) -> No
 
 
 def test_twice_is_a_fault_that_names_socket_and_look() -> None:
-    with engine(b"", b"") as (path, _heard), pytest.raises(CampaignError, match="list the running containers") as caught:
+    with (
+        engine(b"", b"") as (path, _heard),
+        pytest.raises(CampaignError, match="list the running containers") as caught,
+    ):
         Docker(path).running_ids()
     assert "engine.sock" in str(caught.value)
 

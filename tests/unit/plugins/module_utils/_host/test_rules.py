@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import contract_for
+from ansible_collections.tandem.campaign.plugins.module_utils._host.rules import TABLE, Need, contract_for
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import DockerFacts, Gpu, HostFacts
 from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_set
@@ -22,57 +22,43 @@ SEED = {
 
 
 def test_wsl2_gets_the_whole_contract() -> None:
-    contract = contract_for(WSL2, QWEN)
+    contract = contract_for(Need(WSL2, QWEN))
     assert contract.variables() == SEED
     assert [rule.name for rule in contract.arguments] == ["--disable-custom-all-reduce"]
-    assert contract.conflicts == ()
     assert all(rule.reason and rule.source for rule in contract.environment)
 
 
 def test_pcie_without_peer_access_gets_it_too() -> None:
-    assert contract_for(NO_PEER, QWEN).variables() == SEED
+    assert contract_for(Need(NO_PEER, QWEN)).variables() == SEED
 
 
 def test_nvlink_on_bare_metal_gets_none_of_the_transport() -> None:
-    contract = contract_for(NVLINK, QWEN)
+    contract = contract_for(Need(NVLINK, QWEN))
     assert set(contract.variables()) == {"NCCL_DEBUG", "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"}
     assert contract.arguments == ()
 
 
 def test_one_role_has_no_collective() -> None:
     single = replace(QWEN, needs=replace(QWEN.needs, roles=1))
-    assert contract_for(WSL2, single).variables() == {}
-
-
-def test_a_missing_flag_is_a_conflict() -> None:
-    args = tuple(group for group in QWEN.args if group != ("--disable-custom-all-reduce",))
-    assert "--disable-custom-all-reduce" in contract_for(WSL2, replace(QWEN, args=args)).conflicts[0]
-    assert contract_for(NVLINK, replace(QWEN, args=args)).conflicts == ()
-
-
-def test_symmetric_memory_is_a_conflict() -> None:
-    recipe = RECIPES["deepseek-v4-flash-0731-tp2"]
-    conflicts = contract_for(WSL2, replace(recipe, args=(*recipe.args, ("--enable-symm-mem",)))).conflicts
-    assert len(conflicts) == 1
-    assert "over the contract" in conflicts[0]
+    assert contract_for(Need(WSL2, single)).variables() == {}
 
 
 def test_one_gpu_gets_its_order_and_nothing_of_the_transport() -> None:
     """Case B4: CUDA counts the fastest card first, the listing does not."""
     single = replace(QWEN, needs=replace(QWEN.needs, roles=1))
-    assert contract_for(WSL2, single, ("GPU-a",)).variables() == {
+    assert contract_for(Need(WSL2, single, ("GPU-a",))).variables() == {
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": "0",
     }
-    assert contract_for(WSL2, single, ("cpu",)).variables() == {}
+    assert contract_for(Need(WSL2, single, ("cpu",))).variables() == {}
 
 
 def test_a_process_sees_the_host_s_devices_and_a_container_its_own() -> None:
     gpus = tuple(Gpu(index, "RTX", f"GPU-{index}", f"0{index}", "591", 1, 1, None, "12.0") for index in range(3))
     facts, devices = replace(NVLINK, gpus=gpus), ("GPU-1", "GPU-2")
-    assert contract_for(facts, QWEN, devices).variables()["CUDA_VISIBLE_DEVICES"] == "0,1"
+    assert contract_for(Need(facts, QWEN, devices)).variables()["CUDA_VISIBLE_DEVICES"] == "0,1"
     process = replace(QWEN, engine=replace(QWEN.engine, runtime="process", image=None, lock="x.txt"))
-    assert contract_for(facts, process, devices).variables()["CUDA_VISIBLE_DEVICES"] == "1,2"
+    assert contract_for(Need(facts, process, devices)).variables()["CUDA_VISIBLE_DEVICES"] == "1,2"
 
 
 def test_the_daemon_s_kernel_counts_for_containers() -> None:
@@ -93,23 +79,26 @@ def test_the_daemon_s_kernel_counts_for_containers() -> None:
         (),
     )
     facts = replace(NVLINK, docker=desktop)
-    assert contract_for(facts, QWEN).variables() == SEED
+    assert contract_for(Need(facts, QWEN)).variables() == SEED
     process = replace(QWEN, engine=replace(QWEN.engine, runtime="process", image=None, lock="x.txt"))
-    assert "NCCL_P2P_DISABLE" not in contract_for(facts, process).variables()
+    assert "NCCL_P2P_DISABLE" not in contract_for(Need(facts, process)).variables()
 
 
-@pytest.mark.parametrize(
-    ("environment", "conflict"),
-    [
-        ({"NCCL_P2P_LEVEL": "SYS"}, "the image sets NCCL_P2P_LEVEL=SYS: an NCCL setting"),
-        ({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}, "an allocator setting"),
-        ({"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}, "an allocator setting"),
-        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512,expandable_segments:False"}, None),
-        ({"NCCL_VERSION": "2.28.9", "CUDA_VERSION": "13.0"}, None),
-        # What the contract sets itself wins over the image.
-        ({"NCCL_P2P_DISABLE": "0", "CUDA_VISIBLE_DEVICES": "7"}, None),
-    ],
-)
-def test_what_an_image_brings_along(environment: dict[str, str], conflict: str | None) -> None:
-    conflicts = contract_for(WSL2, QWEN, ("GPU-a", "GPU-b"), environment).conflicts
-    assert [conflict in text for text in conflicts] == [True] if conflict else conflicts == ()
+def test_the_page_shows_this_very_table() -> None:
+    page = (Path(__file__).parents[5] / "docs" / "contract.md").read_text(encoding="utf-8")
+    shown = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("| `")
+    ]
+    assert shown == [
+        [
+            rule.name,
+            rule.wanted.replace("{ordinals}", "the roles' numbers"),
+            rule.when,
+            ", ".join(rule.engines) or "all",
+            rule.reason,
+            rule.source,
+        ]
+        for rule in TABLE
+    ]

@@ -26,7 +26,7 @@ IDENTITY = identity()
 def plan_of(count: int = 2, faults: dict[int, str] | None = None, **contract: str) -> LaunchPlan:
     environment = {
         "PYTHONPATH": str(STUB), "PROBE_UUIDS": ",".join(UUIDS), "PROBE_FAULT": json.dumps({str(rank): text for rank, text in (faults or {}).items()}),
-        "NCCL_DEBUG": "INFO", **contract,
+        "NCCL_DEBUG": "INFO", "PROBE_SHM_GIB": "1", **contract,
     }  # fmt: skip
     roles = {f"compute_{number}": UUIDS[number] for number in range(count)}
     return LaunchPlan(
@@ -57,6 +57,12 @@ def test_any_number_of_gpus(tmp_path: Path, count: int) -> None:
     assert kept["bus_gb_s"] > 0
     assert kept["transport"]["verdict"] == "honoured"
     assert "Channel 00" in (tmp_path / "nccl.log").read_text()
+
+
+def test_too_little_shared_memory_fails_it_even_where_it_went_well(tmp_path: Path) -> None:
+    text = refusal(plan_of(NCCL_P2P_DISABLE="1", PROBE_SHM_GIB="0.0625"), tmp_path)
+    assert "/dev/shm where the ranks run has 0.0625 GiB" in text
+    assert "limits.shm_gib" in text
 
 
 @pytest.mark.parametrize(
