@@ -33,15 +33,9 @@ def _arguments(need: Need, _contract: Contract) -> Iterator[ContractFinding]:
             action = f"{'remove it from' if there else 'add it to'} args"
             state = (PRESENT, ABSENT) if there else (ABSENT, PRESENT)
             yield ContractFinding("error", "recipe", rule.name, *state, rule.reason, action)
-        elif there and rule.wanted == PRESENT and need.multi_gpu and not rule.applies(need):
-            yield ContractFinding(
-                "note",
-                "recipe",
-                rule.name,
-                PRESENT,
-                "not called for",
-                "peers can read each other here; it may cost speed",
-            )
+        elif there and rule.wanted == PRESENT and need.multi_gpu and need.facts.peer_access and not rule.applies(need):
+            reason = "peers can read each other's memory here, so nothing calls for it, and it may cost speed"
+            yield ContractFinding("note", "recipe", rule.name, PRESENT, "", reason)
 
 
 def _image(need: Need, contract: Contract) -> Iterator[ContractFinding]:
@@ -51,8 +45,7 @@ def _image(need: Need, contract: Contract) -> Iterator[ContractFinding]:
     planned = {**need.recipe.env, **contract.variables()}
     unplanned = unplanned_settings(need.image_environment, planned, collective=need.multi_gpu)
     for name, (value, broken) in unplanned.items():
-        reason = f"{broken.reason}; neither recipe nor contract says so"
-        yield ContractFinding("error", "image", name, value, broken.wanted, reason, "use an image without it")
+        yield ContractFinding("error", "image", name, value, broken.wanted, broken.reason, "use an image without it")
     for name, wanted in contract.variables().items():
         brought = need.image_environment.get(name, wanted)
         if brought != wanted:
@@ -91,7 +84,7 @@ def _unread(need: Need, _contract: Contract) -> Iterator[ContractFinding]:
     for name in unread_variables(need.recipe):
         engine = need.recipe.engine
         reason = f"the upstream release {engine.kind} {engine.version} does not read it"
-        yield ContractFinding("note", "recipe", f"env.{name}", "set", "read", reason)
+        yield ContractFinding("note", "recipe", f"env.{name}", "set", "", reason)
 
 
 CHECKS: tuple[Callable[[Need, Contract], Iterator[ContractFinding]], ...] = (

@@ -104,7 +104,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("variable", "NCCL_CUMEM_HOST_ENABLE", "0", "no peer access", "nothing else sets it, and its default is on with newer drivers", SEED),
     Rule("variable", "NCCL_NVLS_ENABLE", "0", "no peer access", "no NVSwitch here; an engine option may force it on", NCCL_DOCS),
     Rule("variable", "NCCL_IB_DISABLE", "1", "no peer access", "one host: keeps the log free of other networks", NCCL_DOCS),
-    Rule("argument", "--disable-custom-all-reduce", PRESENT, "no peer access", "its own all-reduce would use CUDA IPC between peers", ENGINE_SOURCE, BOTH),
+    Rule("argument", "--disable-custom-all-reduce", PRESENT, "no peer access", "the engine's all-reduce uses CUDA IPC between peers", ENGINE_SOURCE, BOTH),
     Rule("argument", "--enable-symm-mem", ABSENT, "no peer access", "it forces NCCL_CUMEM_ENABLE and NCCL_NVLS_ENABLE to 1, over the contract", ENGINE_SOURCE),
     Rule("argument", "--enable-torch-symm-mem", ABSENT, "no peer access", "it takes the symmetric-memory path that dies with SIGFPE under WSL2", ENGINE_SOURCE),
     Rule("argument", "--enable-nccl-nvls", ABSENT, "no peer access", "it forces NCCL_NVLS_ENABLE to 1, over the contract", ENGINE_SOURCE),

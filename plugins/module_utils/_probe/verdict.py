@@ -117,13 +117,11 @@ def _verdict(
     planned, seen = sorted(plan.roles.values()), sorted(str(rank.facts.get("uuid")) for rank in ranks)
     if planned != seen:
         return "failed", f"the ranks see the devices {', '.join(seen)}, the roles are {', '.join(planned)}"
-    small = [rank for rank in ranks if (rank.facts.get("shm_gib") or SHM_NEEDED_GIB) < SHM_NEEDED_GIB]
-    if small:
-        size = f"{small[0].facts['shm_gib']:g} GiB, {SHM_NEEDED_GIB:g} GiB or more is needed"
-        return (
-            "failed",
-            f"/dev/shm where the ranks run has {size} (limits.shm_gib; with ipc host, of the machine that Docker runs on)",
-        )
+    sizes = [float(rank.facts["shm_gib"]) for rank in ranks if rank.facts.get("shm_gib") is not None]
+    if sizes and min(sizes) < SHM_NEEDED_GIB:
+        size = f"{min(sizes):g} GiB, {SHM_NEEDED_GIB:g} GiB or more is needed"
+        where = "limits.shm_gib; with ipc host, of the machine that Docker runs on; for a process, the host's"
+        return "failed", f"/dev/shm where the ranks run has {size} ({where})"
     if transport.verdict == "violated":
         return "failed", "; ".join(transport.reasons)
     if transport.verdict == "undetermined":

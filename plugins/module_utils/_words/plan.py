@@ -37,7 +37,7 @@ class Contract:
 class ContractFinding:
     """Where a recipe, an image or the host stands against the contract. ``error`` refuses the lane; the others are printed and kept.
 
-    ``found`` and ``wanted`` as text; ``action`` is the way out.
+    ``found`` and ``wanted`` as text, ``wanted`` empty where nothing has to be another way; ``action`` is the way out.
     """
 
     severity: Literal["error", "warning", "note"]
@@ -49,8 +49,9 @@ class ContractFinding:
     action: str = ""
 
     def sentence(self) -> str:
+        wanted = f", wanted is {self.wanted}" if self.wanted else ""
         way_out = f"; {self.action}" if self.action else ""
-        return f"{self.place}: {self.name} is {self.found}, wanted is {self.wanted}: {self.reason}{way_out}"
+        return f"{self.place}: {self.name} is {self.found}{wanted}: {self.reason}{way_out}"
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,24 @@ def test_refusals(observed: dict[str, Any], message: str, outcome: str) -> None:
     assert refused.key is None
 
 
+def test_every_error_against_the_contract_refuses_and_is_named() -> None:
+    """Case A5's kind: what would die in the first collective ends before a service is touched."""
+    recipe = replace(
+        DEMO.recipe,
+        engine=replace(DEMO.recipe.engine, kind="vllm"),
+        needs=replace(DEMO.recipe.needs, roles=2),
+        args=(("--enable-symm-mem",),),
+    )
+    gpus = tuple(Gpu(n, "RTX", f"GPU-{n}", f"0{n}", "591", 97887, 0, None, "12.0") for n in range(2))
+    facts = replace(FACTS, wsl2=True, gpus=gpus, shm_gib=0.0625)
+    host = replace(HOST, gpu_roles={f"compute_{gpu.index}": Role(gpu.uuid) for gpu in gpus})
+    refused = decide(replace(DEMO, recipe=recipe), host, Observed(facts, snapshots=PROVEN), BASE, {}, inspecting=False)
+    assert [finding.severity for finding in refused.findings] == ["error"] * 3
+    for part in ("--disable-custom-all-reduce is absent", "--enable-symm-mem is present", "/dev/shm is 0.0625 GiB"):
+        assert part in str(refused.refusal)
+    assert refused.outcome_if_refused == "infrastructure"
+
+
 def test_what_is_not_built_is_refused_by_name_and_inspected_all_the_same() -> None:
     seed = RECIPES["laguna-s-2.1-nvfp4-tp2"]
     refused = lane(seed)

@@ -58,6 +58,8 @@ def test_the_same_flag_where_nothing_calls_for_it_is_a_note() -> None:
     (found,) = findings(NVLINK, QWEN, severity="note")
     assert "may cost speed" in found.sentence()
     assert findings(NVLINK, PLAIN, severity="note") == []
+    # Nobody said that they can.
+    assert findings(replace(NVLINK, peer_access=None), QWEN, severity="note") == []
 
 
 @pytest.mark.parametrize("flag", ["--enable-symm-mem", "--enable-torch-symm-mem", "--enable-nccl-nvls"])
@@ -123,9 +125,17 @@ def test_shared_memory_where_it_is_served(facts: HostFacts, recipe: Recipe, plac
 def test_a_variable_that_the_release_does_not_read() -> None:
     recipe = next(item for item in RECIPES.values() if item.engine.version == "0.25.1")
     recipe = replace(recipe, env={**recipe.env, "VLLM_FLASHINFER_MOE_BACKEND": "latency"})
-    assert "env.VLLM_FLASHINFER_MOE_BACKEND" in [item.name for item in findings(WSL2, recipe, severity="note")]
+    sentences = [item.sentence() for item in findings(WSL2, recipe, severity="note")]
+    assert (
+        "recipe: env.VLLM_FLASHINFER_MOE_BACKEND is set: the upstream release vllm 0.25.1 does not read it" in sentences
+    )
 
 
 def test_the_worst_comes_first() -> None:
-    need = Need(replace(NVLINK, peer_access=None, shm_gib=0.1), PROCESS, ("GPU-a", "GPU-b"))
+    recipe = replace(
+        PROCESS,
+        engine=replace(PROCESS.engine, kind="vllm", version="0.25.1"),
+        env={"VLLM_FLASHINFER_MOE_BACKEND": "latency"},
+    )
+    need = Need(replace(NVLINK, peer_access=None, shm_gib=0.1), recipe, ("GPU-a", "GPU-b"))
     assert [item.severity for item in contract_findings(need, contract_for(need))] == ["error", "warning", "note"]

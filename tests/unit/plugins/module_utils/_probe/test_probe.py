@@ -59,9 +59,10 @@ def test_any_number_of_gpus(tmp_path: Path, count: int) -> None:
     assert "Channel 00" in (tmp_path / "nccl.log").read_text()
 
 
-def test_too_little_shared_memory_fails_it_even_where_it_went_well(tmp_path: Path) -> None:
-    text = refusal(plan_of(NCCL_P2P_DISABLE="1", PROBE_SHM_GIB="0.0625"), tmp_path)
-    assert "/dev/shm where the ranks run has 0.0625 GiB" in text
+@pytest.mark.parametrize("size", ["0.0625", "0"])
+def test_too_little_shared_memory_fails_it_even_where_it_went_well(tmp_path: Path, size: str) -> None:
+    text = refusal(plan_of(NCCL_P2P_DISABLE="1", PROBE_SHM_GIB=size), tmp_path)
+    assert f"/dev/shm where the ranks run has {size} GiB" in text
     assert "limits.shm_gib" in text
 
 
