@@ -32,17 +32,10 @@ from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 IDENTITY = identity()
 
 
-#: Demo hosts of the tests have fixed ports in here.
-FIXED = range(39000, 39999)
-
-
 def free_port() -> int:
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port not in FIXED:
-            return port
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class Bench:

@@ -28,6 +28,8 @@ DEMO = Path(os.environ.get("TANDEM_DEMO_DIR") or ROOT / ".demo")
 BIN = Path(sys.executable).parent
 #: Ports of a host: engine, omni, router, router's metrics.
 PORTS = 4
+#: Below those that the system hands out by itself, which any connection may hold for a moment.
+FIRST_PORT = 28200
 
 
 @dataclass
@@ -147,7 +149,7 @@ def demo_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
     """Laid out and started as its owner would, once a test file."""
     folder = tmp_path_factory.mktemp("host")
     files = sorted(path.name for path in Path(__file__).parent.glob("test_*.py"))
-    host = DemoHost(folder, 39200 + PORTS * files.index(request.path.name))
+    host = DemoHost(folder, FIRST_PORT + PORTS * files.index(request.path.name))
     for name in ("venv", "cache"):
         (folder / name).symlink_to(DEMO / name)
     try:
