@@ -123,6 +123,7 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
         "contract": {"contract": lane["contract"], "findings": lane["findings"]},
         "snapshot": {"snapshot": lane["snapshot"]},
         "fit": {"fit": lane["fit"]},
+        "sources": {"sources": lane["sources"]},
         "image": {
             "image": engine["image"],
             "derived": engine["derived"],

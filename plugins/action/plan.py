@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from pathlib import Path
@@ -31,6 +32,7 @@ from ..plugin_utils.recipes import FoundRecipe, read_recipes, recipe_named, sear
 from ..plugin_utils.rendering import lane_lines
 from ..plugin_utils.settings import assumed_facts, campaign_id, host_declaration
 from ..plugin_utils.signatures import known_signatures
+from ..plugin_utils.sources import source_documents
 
 UNKNOWN_YET = {
     "recipe": "the document speaks of the host, not of a lane",
@@ -251,6 +253,7 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "identity": to_document(lane.identity),
         "lane_key": lane.key,
         "fit": to_document(lane.fit),
+        "sources": source_documents(lane.found, datetime.datetime.now(datetime.timezone.utc).date()),
         "snapshot": dict(lane.weights) if lane.weights else None,
         "image": dict(lane.image) if lane.image else None,
         "folder": f"{host.state_dir}/campaigns/{lane.identity.campaign}/lanes/{recipe.name}/{attempt}",

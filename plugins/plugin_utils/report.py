@@ -12,6 +12,7 @@ from typing import Any
 from ..module_utils._evidence.store import read_json
 from ..module_utils._words.text import plain
 from .outcome_table import HEADER, outcome_rows
+from .report_research import research_table
 from .report_start import image_table, start_tables
 from .state_table import SERVICE_HEADER, owners_text, service_rows
 
@@ -107,6 +108,8 @@ def _lane(packet: Path, lane: Mapping[str, Any]) -> str:
     folder = packet / "lanes" / lane["recipe"]
     lines += list(_pins(folder))
     lines += [markdown_table(*table) for table in (*image_table(folder), *start_tables(folder))]
+    for table in research_table(folder, lane):
+        lines += ["What its decisions rested on, and what was measured here in their place:", markdown_table(*table)]
     rows = [
         (profile["name"], gate["protocol"], check["name"], check["level"], check["verdict"], check["reason"])
         for profile in lane["profiles"]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,37 @@ def start_tables(folder: Path) -> Iterator[Table]:
     ranks = (live.get("engine") or {}).get("ranks") or []
     if ranks:
         yield ("rank", *(heading for heading, _field, _unit in RANK_FIELDS)), [_rank(rank) for rank in ranks]
+    yield from fit_table(folder, ranks)
+
+
+def fit_table(folder: Path, ranks: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """The estimate made before the load beside what the ranks told: weights are comparable, the cache is what one request needs and what there is."""
+    fit = read_json(folder / "fit.json")["fit"] if (folder / "fit.json").is_file() else None
+    if not fit:
+        return
+    weights, cache = largest_rank(ranks, "weights_gib"), largest_rank(ranks, "kv_gib")
+    error = f", the estimate is {fit['weights'] / weights - 1:+.1%}" if weights and fit["weights"] else ""
+    yield (
+        ("fit", "weights a rank", "KV cache a rank", "says"),
+        [
+            ("estimate", _gib(fit["weights"]), _gib(fit["cache"]), f"{fit['verdict']}: {fit['reason']}"),
+            (
+                "measured, largest rank",
+                _gib(weights) + error,
+                _gib(cache),
+                "loaded" if ranks else "the engine told of no ranks",
+            ),
+        ],
+    )
+
+
+def largest_rank(ranks: Sequence[Mapping[str, Any]], field: str) -> float | None:
+    """The largest value of ``field`` over the ranks that told it."""
+    return max((float(rank[field]) for rank in ranks if rank.get(field) is not None), default=None)
+
+
+def _gib(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} GiB"
 
 
 def image_table(folder: Path) -> Iterator[Table]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import tomllib
 
+from ..module_utils._words.documents import to_document
 from ..module_utils._words.errors import InputError
 from ..module_utils._words.source import REGISTRY_SCHEMA, Source
 from .recipes import FoundRecipe
@@ -45,6 +47,19 @@ def read_registries(folder: Path) -> dict[str, Source]:
                 raise InputError(f"{file}: source {source.id!r} stands there twice")
             found[source.id] = source
     return found
+
+
+def source_documents(found: FoundRecipe, today: datetime.date) -> list[dict[str, Any]]:
+    """For evidence: each source whole, with the reasons of ``today`` for a local proof as ``doubts``."""
+    return [
+        {
+            **to_document(source),
+            "observed": source.observed.isoformat(),
+            "published": source.published.isoformat() if source.published else None,
+            "doubts": source.doubts(today),
+        }
+        for source in sources_of(found)
+    ]
 
 
 def source_lines(found: FoundRecipe, today: datetime.date) -> list[str]:

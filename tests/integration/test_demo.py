@@ -22,8 +22,8 @@ HOST_FILES = {
     "journal.jsonl", "report.md",
 }  # fmt: skip
 LANE_FILES = {
-    "recipe.json", "plan.json", "live.json", "snapshot.json", "fit.json", "image.json", "contract.json", "nccl.json", "engine.json", "models.json",
-    "functional.json", "verdict.json", "attempt.json", "rows.jsonl", "startup.log", "unload.json",
+    "recipe.json", "plan.json", "live.json", "snapshot.json", "fit.json", "sources.json", "image.json", "contract.json", "nccl.json", "engine.json",
+    "models.json", "functional.json", "verdict.json", "attempt.json", "rows.jsonl", "startup.log", "unload.json",
 }  # fmt: skip
 
 

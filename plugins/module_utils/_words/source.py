@@ -20,7 +20,10 @@ STALE_DAYS = 90
 
 @dataclass(frozen=True)
 class Source:
-    """``says`` and ``decides``: one sentence each. ``hardware``: how near its hardware is to the recipe's hosts; ``none``: it says nothing of any."""
+    """``says`` and ``decides``: one sentence each. ``hardware``: how near its hardware is to the recipe's hosts; ``none``: it says nothing of any.
+
+    ``settled_by``: which of a campaign's own results takes its place in the report.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     id: str
@@ -33,6 +36,9 @@ class Source:
     hardware: Literal["same", "similar", "other", "none"]
     says: str
     decides: str
+    settled_by: Literal[
+        "weights", "image", "transport", "settings", "memory", "coherence", "functional", "quality", "capacity"
+    ]
     published: datetime.date | None = None
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
 from ansible_collections.tandem.campaign.plugins.plugin_utils.report import markdown_table
-from ansible_collections.tandem.campaign.plugins.plugin_utils.report_start import image_table, start_tables
+from ansible_collections.tandem.campaign.plugins.plugin_utils.report_start import fit_table, image_table, start_tables
 
 LIVE: dict[str, Any] = {
     "process": {"runtime": "docker", "id": "c0ffee01" * 8},
@@ -33,6 +33,22 @@ def test_start_settings_and_ranks(tmp_path: Path) -> None:
     assert other[1] == [("moe_backend", "marlin", "None", "inconclusive")]
     assert ranks[1] == [("0", "85.93 GiB", "3.14 GiB", "-", "-"), ("1", "86.9 GiB", "-", "0.31 GiB", "6.4 s")]
     assert "<b>" not in markdown_table(*start)
+
+
+def test_the_estimate_stands_beside_what_was_measured(tmp_path: Path) -> None:
+    fit = {"verdict": "fits", "reason": "3 GiB left", "weights": 86.4, "cache": 0.75}
+    write_json(tmp_path / "fit.json", {"fit": fit})
+    told: list[dict[str, Any]] = LIVE["engine"]["ranks"]
+    ((header, rows),) = fit_table(tmp_path, told)
+    assert header == ("fit", "weights a rank", "KV cache a rank", "says")
+    assert rows == [
+        ("estimate", "86.40 GiB", "0.75 GiB", "fits: 3 GiB left"),
+        ("measured, largest rank", "86.90 GiB, the estimate is -0.6%", "3.14 GiB", "loaded"),
+    ]
+    ((_header, untold),) = fit_table(tmp_path, [])
+    assert untold[1] == ("measured, largest rank", "-", "-", "the engine told of no ranks")
+    write_json(tmp_path / "fit.json", {"fit": None})
+    assert list(fit_table(tmp_path, told)) == []
 
 
 def test_nothing_was_loaded(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ engine = "any"
 hardware = "none"
 says = "s"
 decides = "d"
+settled_by = "functional"
 """
 
 
