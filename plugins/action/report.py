@@ -12,6 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._words.errors import CampaignError
+from ..plugin_utils.derived import written
 from ..plugin_utils.report import markdown_report
 
 SPEC: dict[str, dict[str, Any]] = {"packet": {"type": "str", "required": True}}
@@ -32,10 +33,5 @@ class ActionModule(ActionBase):
             text = markdown_report(folder)
         except CampaignError as exc:
             raise AnsibleActionFail(str(exc)) from exc
-        before = file.read_text(encoding="utf-8") if file.is_file() else ""
-        if text != before and not self._task.check_mode:
-            file.write_text(text, encoding="utf-8")
-        result: dict[str, Any] = {"changed": text != before, "report": str(file)}
-        if self._task.diff:
-            result["diff"] = {"before": before, "after": text}
-        return result
+        done = written(file, text, check_mode=self._task.check_mode, diff=self._task.diff)
+        return {**done, "report": str(file)}

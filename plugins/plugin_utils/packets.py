@@ -18,6 +18,8 @@ from ..module_utils._words.errors import CampaignError, EvidenceError
 from ..module_utils._words.verdict import COMPLETE_OUTCOMES
 
 MANIFEST = "manifest.json"
+#: Derived from evidence or from a plan; can be made again, and is none.
+DERIVED = ("report.md", "brief.md")
 HOST_FILES = (
     "journal.jsonl",
     "state-before.json",
@@ -67,7 +69,7 @@ class Packet:
         files = {
             str(path.relative_to(self.folder)): {"sha256": file_sha256(path), "size": path.stat().st_size}
             for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and path.name != MANIFEST and path.name != "report.md"
+            if path.is_file() and path.name not in (MANIFEST, *DERIVED)
         }
         write_json(self.folder / MANIFEST, {"schema": "tandem.manifest/v1", "identity": dict(identity), "files": files})
 
@@ -86,7 +88,7 @@ class Packet:
         problems += [
             f"{name}: not in the manifest"
             for name in sorted(found - set(listed))
-            if not name.endswith((MANIFEST, "report.md"))
+            if not name.endswith((MANIFEST, *DERIVED))
         ]
         return sorted(problems)
 

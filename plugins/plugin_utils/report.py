@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._evidence.store import read_json
-from ..module_utils._words.text import plain
+from .markdown import cell, markdown_table
 from .outcome_table import HEADER, outcome_rows
 from .report_research import research_table
 from .report_start import image_table, start_tables
@@ -163,16 +163,3 @@ def _final_state(packet: Path) -> Iterator[str]:
     )
     if rows := service_rows(final):
         yield markdown_table(SERVICE_HEADER, rows)
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([cell(item) for item in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def cell(text: str) -> str:
-    """Harmless inside a Markdown table: one line, no markup of its own, no HTML."""
-    safe = plain(str(text), 300).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in "|`*_[]":
-        safe = safe.replace(mark, f"\\{mark}")
-    return safe

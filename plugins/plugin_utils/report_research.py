@@ -12,7 +12,8 @@ from typing import Any
 from ..module_utils._cache.quantization import Quantization
 from ..module_utils._evidence.store import read_json
 from ..module_utils._words.documents import from_document
-from .report_start import Table, largest_rank
+from .markdown import Table
+from .report_start import largest_rank
 
 NOT_MEASURED = "not measured"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._evidence.store import read_json
+from .markdown import Table
 
 #: What is printed of each rank: heading, field, unit.
 RANK_FIELDS = (
@@ -18,7 +19,6 @@ RANK_FIELDS = (
     ("graphs", "graph_gib", "GiB"),
     ("graph warm-up", "graph_s", "s"),
 )
-Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def start_tables(folder: Path) -> Iterator[Table]:

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from ansible_collections.tandem.campaign.plugins.module_utils._host.procfs import command_line, pids
+from ansible_collections.tandem.campaign.plugins.plugin_utils.packets import Packet
 
 from .conftest import ROOT, DemoHost
 
@@ -59,6 +60,22 @@ def test_second_run_changes_nothing_and_takes_no_lock(demo_host: DemoHost) -> No
     assert demo_host.processes() == before
     assert {path.name: path.stat().st_mtime_ns for path in demo_host.packet.rglob("*")} == history
     assert (demo_host.folder / "campaign.lock").stat().st_mtime_ns == lock
+
+
+def test_preflight_writes_the_brief_once_and_it_is_no_evidence(demo_host: DemoHost) -> None:
+    preflight = str(ROOT / "playbooks" / "preflight.yml")
+    brief = demo_host.packet / "brief.md"
+    dry = demo_host.play(preflight, "--check")
+    assert dry.returncode == 0, dry.stdout + dry.stderr
+    assert not brief.exists()
+    done = demo_host.play(preflight)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Brief: {brief}" in done.stdout
+    text = brief.read_text(encoding="utf-8")
+    assert "The host's facts were read from it." in text
+    assert "complete: its verdict is in the packet" in text
+    assert changed(demo_host.play(preflight).stdout) == 0
+    assert Packet(demo_host.packet).check() == []
 
 
 def test_a_packet_that_was_touched_runs_its_lane_again(demo_host: DemoHost) -> None:

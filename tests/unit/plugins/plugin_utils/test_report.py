@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
+from ansible_collections.tandem.campaign.plugins.plugin_utils.markdown import cell
 from ansible_collections.tandem.campaign.plugins.plugin_utils.outcome_table import outcome_rows, text_table
 from ansible_collections.tandem.campaign.plugins.plugin_utils.report import (
     _final_state,
     capacity_row,
-    cell,
     markdown_report,
 )
 

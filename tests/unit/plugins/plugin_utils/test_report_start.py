@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
-from ansible_collections.tandem.campaign.plugins.plugin_utils.report import markdown_table
+from ansible_collections.tandem.campaign.plugins.plugin_utils.markdown import markdown_table
 from ansible_collections.tandem.campaign.plugins.plugin_utils.report_start import fit_table, image_table, start_tables
 
 LIVE: dict[str, Any] = {
