@@ -6,6 +6,15 @@ import hashlib
 import json
 import struct
 from pathlib import Path
+from typing import Any
+
+from ansible_collections.tandem.campaign.plugins.module_utils._cache.problem import Problem
+from ansible_collections.tandem.campaign.plugins.module_utils._cache.verify import (
+    Depth,
+    SnapshotReport,
+    verify_snapshot,
+)
+from ansible_collections.tandem.campaign.plugins.module_utils._cache.wanted import Wanted
 
 REPO, REVISION = "example/tiny", "a" * 40
 
@@ -32,15 +41,31 @@ def shard(tensors: dict[str, int]) -> bytes:
     return len(text).to_bytes(8, "little") + text + bytes(range(256)) * (offset // 256) + bytes(offset % 256)
 
 
-def gguf(values: int = 64) -> bytes:
-    """A GGUF file, version 3, with one F32 tensor and one string key."""
+def gguf(values: int = 64, tensors: dict[int, int] | None = None, **metadata: str | int | list[int]) -> bytes:
+    """A GGUF file, version 3. ``tensors``: number of a type -> elements, blocks of 32 and 18 bytes but for F32 (0); default one of F32.
 
-    def text(value: bytes) -> bytes:
-        return struct.pack("<Q", len(value)) + value
+    ``metadata``: keys with two underscores for each dot.
+    """
 
-    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + text(b"general.name") + struct.pack("<I", 8) + text(b"tiny")
-    head += text(b"weight") + struct.pack("<IQIQ", 1, values, 0, 0)
-    return head + bytes(-len(head) % 32) + bytes(values * 4)
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def value(item: str | int | list[int]) -> bytes:
+        if isinstance(item, str):
+            return struct.pack("<I", 8) + text(item)
+        if isinstance(item, list):
+            return struct.pack("<IIQ", 9, 4, len(item)) + b"".join(struct.pack("<I", one) for one in item)
+        return struct.pack("<II", 4, item)
+
+    pairs = {"general.name": "tiny", **{key.replace("__", "."): item for key, item in metadata.items()}}
+    tensors = tensors or {0: values}
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs))
+    head += b"".join(text(key) + value(item) for key, item in pairs.items())
+    offset = 0
+    for kind, elements in tensors.items():
+        head += text(f"weight{kind}") + struct.pack("<IQIQ", 1, elements, kind, offset)
+        offset += elements * 4 if kind == 0 else elements // 32 * 18
+    return head + bytes(-len(head) % 32) + bytes(offset)
 
 
 def safetensors_cache(hub: Path) -> Path:
@@ -86,3 +111,13 @@ def write_tree(hub: Path, **more: int) -> Path:
     tree.parent.mkdir(exist_ok=True)
     tree.write_text(json.dumps({"format_version": 1, "files": files}))
     return tree
+
+
+def verify(hub: Path, depth: Depth = "hash", **wanted: Any) -> SnapshotReport:
+    return verify_snapshot(hub, Wanted(REPO, REVISION, **wanted), depth)
+
+
+def problem_of(report: SnapshotReport) -> Problem:
+    (problem,) = report.problems
+    assert report.proof is None
+    return problem

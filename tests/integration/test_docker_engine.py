@@ -25,7 +25,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._host import docke
 from ansible_collections.tandem.campaign.plugins.module_utils._host.container import PLAN_LABEL
 from ansible_collections.tandem.campaign.plugins.module_utils._host.docker_containers import create, labelled, remove
 from ansible_collections.tandem.campaign.plugins.module_utils._mode.keeper_socket import ask_keeper
-from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError
+from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError, EngineError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Role
 from ansible_collections.tandem.campaign.plugins.module_utils._words.plan import ContainerStart, LaunchPlan, Mount
 from ansible_collections.tandem.campaign.plugins.plugin_utils.signatures import own_signatures
@@ -448,4 +448,8 @@ def test_on_a_bridge_the_port_is_published_on_loopback_only(tmp_path: Path, card
         rows = runtime.live(plan, engine.identity()).comparisons
         assert [str(row) for row in rows if row.verdict != "passed"] == []
         assert {row.name for row in rows} >= {"network", "published ports"}
+        said = runtime.run_python(plan, engine.identity(), "import sys; print(sys.argv[1:])", "a 'b'")
+        assert said == "[\"a 'b'\"]\n"
+        with pytest.raises(EngineError, match=r"(?s)python3 in the engine.s container: .*broken"):
+            runtime.run_python(plan, engine.identity(), "raise OSError('broken')", "")
         runtime.stop(record_of(plan, str(host.attempt / "startup.log")))

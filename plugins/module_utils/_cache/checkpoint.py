@@ -10,12 +10,23 @@ from typing import Any
 
 from .._words.documents import to_document
 from .architecture import architecture_of
+from .gguf import GgufHeader
+from .gguf_checkpoint import gguf_architecture, gguf_bytes, gguf_quantization
 from .quantization import declared_quantization
 from .safetensors import Shard
 
 
-def checkpoint_of(documents: Mapping[str, Any], shards: Mapping[str, Shard]) -> dict[str, Any] | None:
-    """None for a repository without safetensors: a GGUF's configuration lies in the file itself."""
+def checkpoint_of(
+    documents: Mapping[str, Any], shards: Mapping[str, Shard], headers: Mapping[str, GgufHeader]
+) -> dict[str, Any] | None:
+    """``headers``: of the one GGUF that is served, whose configuration lies in the file itself. None without weights."""
+    if headers:
+        return {
+            "weight_bytes": gguf_bytes(headers),
+            "quantization": to_document(gguf_quantization(headers)),
+            "kv": None,
+            "architecture": to_document(gguf_architecture(headers)),
+        }
     if not shards:
         return None
     declared = declared_quantization(documents)

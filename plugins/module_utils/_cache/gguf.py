@@ -8,19 +8,18 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from .gguf_types import TENSOR_TYPES
 
 MAGIC = b"GGUF"
-SCALAR_BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+#: Value type -> struct form.
+SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 STRING, ARRAY = 8, 9
 MAX_STRING = 64 * 2**20
 MAX_COUNT = 10_000_000
-#: ggml type -> (elements a block, bytes a block)
-BLOCKS = {
-    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 36), 10: (256, 84),
-    11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292), 24: (1, 1), 25: (1, 2), 26: (1, 4),
-    27: (1, 8), 28: (1, 8), 30: (1, 2), 39: (32, 17),
-}  # fmt: skip
+#: What is kept of the metadata: numbers, short texts, and lists with a number a layer. Tokens and merges are read over.
+KEPT_TEXT, KEPT_LIST = 200, 1024
 
 
 class GgufError(ValueError):
@@ -29,12 +28,13 @@ class GgufError(ValueError):
 
 @dataclass(frozen=True)
 class GgufHeader:
-    """What the header says: tensors, the bytes their data needs, and where the data begins."""
+    """What the header says: bytes of tensors by type's name, the size that the file needs, and the metadata that is kept."""
 
     version: int
     tensors: int
     needed_size: int
-    unknown_types: tuple[int, ...]
+    type_bytes: dict[str, int]
+    metadata: dict[str, Any]
 
 
 def read_header(path: Path) -> GgufHeader:
@@ -48,34 +48,42 @@ def read_header(path: Path) -> GgufHeader:
         tensor_count, pair_count = _int(stream, "<Q"), _int(stream, "<Q")
         if max(tensor_count, pair_count) > MAX_COUNT:
             raise GgufError(f"{tensor_count} tensors and {pair_count} keys are not plausible")
-        alignment = 32
-        for _pair in range(pair_count):
-            key, kind = _string(stream), _int(stream, "<I")
-            value = _skip(stream, kind)
-            if key == b"general.alignment" and value:
-                alignment = value
-        end, unknown = 0, set()
-        for _tensor in range(tensor_count):
-            _string(stream)
-            elements = 1
-            for _dimension in range(_int(stream, "<I")):
-                elements *= _int(stream, "<Q")
-            kind, offset = _int(stream, "<I"), _int(stream, "<Q")
-            if kind in BLOCKS:
-                block, size = BLOCKS[kind]
-                end = max(end, offset + elements // block * size)
-            else:
-                unknown.add(kind)
-                end = max(end, offset)
+        pairs = ((_string(stream), _value(stream, _int(stream, "<I"))) for _pair in range(pair_count))
+        metadata = {key[:KEPT_TEXT].decode("utf-8", "replace"): value for key, value in pairs if value is not None}
+        type_bytes, end = _tensors(stream, tensor_count)
+        alignment = metadata.get("general.alignment", 32)
+        if not isinstance(alignment, int) or alignment < 1:
+            raise GgufError(f"general.alignment {alignment!r} is not plausible")
         start = -(-stream.tell() // alignment) * alignment
-    return GgufHeader(version, tensor_count, start + end, tuple(sorted(unknown)))
+    return GgufHeader(version, tensor_count, start + end, type_bytes, metadata)
+
+
+def _tensors(stream: BinaryIO, count: int) -> tuple[dict[str, int], int]:
+    """(bytes by type, end of the last tensor behind the header). A type that isn't known has no bytes."""
+    end, type_bytes = 0, dict[str, int]()
+    for _tensor in range(count):
+        _string(stream)
+        elements = 1
+        for _dimension in range(_int(stream, "<I")):
+            elements *= _int(stream, "<Q")
+        kind, offset = _int(stream, "<I"), _int(stream, "<Q")
+        known = TENSOR_TYPES.get(kind)
+        size = elements // known.block * known.size if known else 0
+        name = known.name if known else f"type {kind}"
+        type_bytes[name] = type_bytes.get(name, 0) + size
+        end = max(end, offset + size)
+    return type_bytes, end
 
 
 def _int(stream: BinaryIO, form: str) -> int:
+    return int(_scalar(stream, form))
+
+
+def _scalar(stream: BinaryIO, form: str) -> Any:
     data = stream.read(struct.calcsize(form))
     if len(data) != struct.calcsize(form):
         raise GgufError("the file ends inside its header")
-    return int(struct.unpack(form, data)[0])
+    return struct.unpack(form, data)[0]
 
 
 def _string(stream: BinaryIO) -> bytes:
@@ -88,23 +96,23 @@ def _string(stream: BinaryIO) -> bytes:
     return data
 
 
-def _skip(stream: BinaryIO, kind: int) -> int | None:
-    """Reads over one value; returns it where it is a 4-byte number (alignment is one)."""
+def _value(stream: BinaryIO, kind: int) -> Any:
+    """A value that is kept, or None for one that was only read over."""
     if kind == STRING:
-        _string(stream)
-    elif kind == ARRAY:
+        text = _string(stream)
+        return text.decode("utf-8", "replace") if len(text) <= KEPT_TEXT else None
+    if kind == ARRAY:
         inner, count = _int(stream, "<I"), _int(stream, "<Q")
         if count > MAX_COUNT:
             raise GgufError(f"an array of {count} values is not plausible")
-        if inner in SCALAR_BYTES:
-            stream.seek(SCALAR_BYTES[inner] * count, 1)
-        else:
-            for _value in range(count):
-                _skip(stream, inner)
-    elif kind == 4:
-        return _int(stream, "<I")
-    elif kind in SCALAR_BYTES:
-        stream.seek(SCALAR_BYTES[kind], 1)
-    else:
+        if inner not in SCALARS:
+            for _item in range(count):
+                _value(stream, inner)
+            return None
+        if count > KEPT_LIST:
+            stream.seek(struct.calcsize(SCALARS[inner]) * count, 1)
+            return None
+        return [_scalar(stream, SCALARS[inner]) for _item in range(count)]
+    if kind not in SCALARS:
         raise GgufError(f"value type {kind} is not known")
-    return None
+    return _scalar(stream, SCALARS[kind])

@@ -16,6 +16,8 @@ from typing import Any
 
 #: Formats as a label may name them. The digits are part of the name: NVFP8 is another word than NVFP4, and one that no artifact declares.
 FORMAT = re.compile(r"\b(?:NVFP\d+|MXFP\d+|FP\d+|INT\d+|BF16|FP16|IQ\d\w*|Q\d\w*)\b", re.IGNORECASE)
+#: A mix of types that llama.cpp has no file type for (Q4_K_XL): the type of most bytes counts.
+EXTRA_LARGE = re.compile(r"_X+L$")
 METHODS = ("modelopt", "compressed-tensors", "awq", "gptq", "bitsandbytes")
 PLAIN = {"bfloat16": "BF16", "float16": "FP16", "float32": "FP32"}
 #: compressed-tensors: ``format`` of the config -> format of the weights.
@@ -76,9 +78,8 @@ def label_problem(label: str | None, declared: Quantization) -> str | None:
     if not label or not declared.formats:
         return None
     wanted = [found.upper() for found in FORMAT.findall(label)]
-    missing = [
-        name for name in wanted if name not in {item.upper() for item in declared.formats} | {str(declared.kv).upper()}
-    ]
+    known = {item.upper() for item in (*declared.formats, str(declared.kv))}
+    missing = [name for name in wanted if name not in known and EXTRA_LARGE.sub("", name) not in known]
     method = next((name for name in METHODS if name in label.lower()), None)
     if missing or (method and declared.method and method != declared.method):
         return f"quantization {label!r}: the checkpoint declares {declared} ({', '.join(declared.sources) or 'config.json'})"

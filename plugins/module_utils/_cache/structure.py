@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .gguf import GgufError, read_header
+from .gguf import GgufError, GgufHeader, read_header
 from .index import compare_index
 from .layout import SnapshotFile, repo_folder
 from .problem import Problem
@@ -31,6 +31,7 @@ class Structure:
     """``notes`` are worth knowing and take nothing from the proof.
 
     ``tree``: the hub's own listing, empty where there is none. ``documents``: the parsed JSON files. ``shards``: safetensors by name.
+    ``headers``: of the recipe's GGUF, or of the parts of a split one.
     """
 
     problems: tuple[Problem, ...]
@@ -39,6 +40,7 @@ class Structure:
     tree: Mapping[str, Listed]
     documents: Mapping[str, Any]
     shards: Mapping[str, Shard]
+    headers: Mapping[str, GgufHeader]
 
 
 @contextmanager
@@ -58,7 +60,7 @@ def check_structure(hub: Path, wanted: Wanted, files: list[SnapshotFile], broken
     """``broken``: names that are there and can't be read as files."""
     by_name = {file.name: file for file in files}
     known = set(by_name) | broken
-    shards, problems = _weights(files)
+    shards, headers, problems = _weights(files)
     documents, unreadable = read_documents(files)
     problems += unreadable + check_side_files(by_name, known, documents, wanted)
     notes: list[str] = []
@@ -75,11 +77,13 @@ def check_structure(hub: Path, wanted: Wanted, files: list[SnapshotFile], broken
         problems += [problem for problem in found if problem.file not in named]
         notes += texts
     caveats = (unusable,) if unusable else ()
-    return Structure(tuple(problems), caveats, tuple(notes), tree or {}, documents, shards)
+    served = {name: headers[name] for name in parts_of(wanted.file) if name in headers}
+    return Structure(tuple(problems), caveats, tuple(notes), tree or {}, documents, shards, served)
 
 
-def _weights(files: list[SnapshotFile]) -> tuple[dict[str, Shard], list[Problem]]:
+def _weights(files: list[SnapshotFile]) -> tuple[dict[str, Shard], dict[str, GgufHeader], list[Problem]]:
     shards: dict[str, Shard] = {}
+    headers: dict[str, GgufHeader] = {}
     problems = []
     for file in files:
         try:
@@ -87,24 +91,30 @@ def _weights(files: list[SnapshotFile]) -> tuple[dict[str, Shard], list[Problem]
                 header = read_header(file.path)
                 if file.size < header.needed_size:
                     raise GgufError(f"{file.size} bytes, its tensor table needs {header.needed_size}")
+                headers[file.name] = header
             elif file.name.endswith(".safetensors"):
                 shards[file.name] = read_shard(file.path)
         except OSError as exc:
             problems.append(Problem(file.name, "a readable file", str(exc.strerror)))
         except (GgufError, SafetensorsError) as exc:
             problems.append(Problem(file.name, "a whole weight file", str(exc)))
-    return shards, problems
+    return shards, headers, problems
+
+
+def parts_of(file: str | None) -> list[str]:
+    """The weight file itself, or all parts of a split one; none where the recipe names no file."""
+    match = NUMBERED.fullmatch(file or "")
+    if match:
+        return [f"{match[1]}-{number:05d}-of-{match[3]}{match[4]}" for number in range(1, int(match[3]) + 1)]
+    return [file] if file else []
 
 
 def _missing_weights(wanted: Wanted, known: Collection[str], indexes: Collection[str]) -> list[Problem]:
     """The weight file itself, the other parts of a split one, and an index where there are numbered shards."""
     if wanted.file:
-        parts = [wanted.file]
-        if match := NUMBERED.fullmatch(wanted.file):
-            parts = [f"{match[1]}-{number:05d}-of-{match[3]}{match[4]}" for number in range(1, int(match[3]) + 1)]
         return [
             Problem(name, "the recipe's weight file", "no such file in the snapshot")
-            for name in parts
+            for name in parts_of(wanted.file)
             if name not in known
         ]
     weights = [name for name in known if name.endswith(".safetensors") and "/" not in name]

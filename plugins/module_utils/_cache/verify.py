@@ -106,7 +106,7 @@ class _Proof:
             (file.name, file.size, named_digest(expected[file.name], digests.get(file.name, {}))) for file in files
         ]
         caveats += [*structure.caveats, *uncompared(expected, self.wanted)]
-        checkpoint = checkpoint_of(structure.documents, structure.shards)
+        checkpoint = checkpoint_of(structure.documents, structure.shards, structure.headers)
         report = replace(
             self._report(listing, problems, caveats, structure.notes), reused=reused, checkpoint=checkpoint
         )

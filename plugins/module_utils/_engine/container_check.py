@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._host.container import PLAN_LABEL
+from .._host.container_cache import CAPABILITIES
 from .._host.rules import unplanned_settings
 from .._words.plan import ContainerStart, LaunchPlan
 from .comparison import Comparison, compared
-from .container_spec import CAPABILITIES, GIB, create_body
+from .container_spec import GIB, create_body
 
 #: Environment of an image that evidence shows by value; of everything else only the name, as an image may carry a secret.
 SHOWN = (

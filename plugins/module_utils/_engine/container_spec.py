@@ -13,13 +13,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._host.container import PLAN_LABEL
+from .._host.container_cache import CAPABILITIES, cache_mount
 from .._words.errors import RefusedError
-from .._words.host import Cache, HostDeclaration
-from .._words.plan import ContainerStart, LaunchPlan, Mount
+from .._words.host import HostDeclaration
+from .._words.plan import ContainerStart, LaunchPlan
 from .._words.recipe import Recipe
 
-#: Where the engine sees the hub, or the volume that it lies in.
-HUB_TARGET, VOLUME_TARGET = "/hf/hub", "/hf/volume"
 #: Where an engine with remote code writes the modules it takes from the read-only cache.
 REMOTE_CODE_FOLDER = "/run/tandem/hf-modules"
 GIB = 2**30
@@ -27,19 +26,6 @@ GIB = 2**30
 SHM_GIB = 2.0
 #: The log is kept by the engine while it runs, bounded, and in a form that can be read back whatever the daemon's default is.
 LOG = {"Type": "json-file", "Config": {"max-size": "64m", "max-file": "2"}}
-#: Given back to the engine's own root: a cache that only its owner can read. Everything else in Docker's default set is dropped.
-CAPABILITIES = ("DAC_OVERRIDE",)
-
-
-def container_hub(cache: Cache) -> str:
-    """The hub as the engine sees it."""
-    return f"{VOLUME_TARGET}/{cache.hub}" if cache.hub else HUB_TARGET
-
-
-def cache_mount(cache: Cache) -> Mount:
-    """Read-only, by path or by volume."""
-    target = VOLUME_TARGET if cache.hub else HUB_TARGET
-    return Mount(cache.path or cache.volume or "", target, read_only=True, kind="bind" if cache.path else "volume")
 
 
 def container_name(recipe: str) -> str:

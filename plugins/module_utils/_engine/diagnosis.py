@@ -44,10 +44,20 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Warnings:
-    """Of a load that succeeded. ``known``: with the caveat that each of them needs; ``unknown``: other lines at that level, each once."""
+class KnownWarning:
+    """``signature``: its id. ``caveat``: what a recipe declares for it; ``proof``: what can be done instead, None where nothing can."""
 
-    known: tuple[tuple[str, str, str], ...]
+    signature: str
+    caveat: str
+    line: str
+    proof: str | None = None
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """Of a load that succeeded. ``unknown``: other lines at that level, each once."""
+
+    known: tuple[KnownWarning, ...]
     unknown: tuple[str, ...]
 
 
@@ -97,12 +107,13 @@ def _ranks(log: str, signature: Signature) -> tuple[int, ...]:
 def warnings_in(log: str, signatures: Iterable[Signature]) -> Warnings:
     """Each once, numbers and times left out of account; bounded."""
     known_ones = [item for item in signatures if item.kind == "warning"]
-    known: dict[str, tuple[str, str, str]] = {}
+    known: dict[str, KnownWarning] = {}
     unknown: dict[str, str] = {}
     for line in log.splitlines():
         signature = next((item for item in known_ones if re.search(item.pattern, line, re.IGNORECASE)), None)
         if signature is not None:
-            known.setdefault(signature.id, (signature.id, str(signature.caveat), plain(line, LINE)))
+            found = KnownWarning(signature.id, str(signature.caveat), plain(line, LINE), signature.proof)
+            known.setdefault(signature.id, found)
         elif WARNS.search(line):
             unknown.setdefault(re.sub(r"\d+", "#", line), plain(line, LINE))
     return Warnings(tuple(known.values()), tuple(unknown.values())[:WARNINGS])

@@ -20,7 +20,7 @@ from .container_evidence import keep_evidence, remove_leftover
 from .container_spec import create_body
 from .devices_inside import compare_devices
 from .ending import container_exit
-from .runtime import EngineRecord, LiveStart, Stopped
+from .runtime import PYTHON_S, EngineRecord, LiveStart, Stopped
 
 #: How Docker says that nobody serves GPU requests (moby: daemon/devices.go), and what to do about it.
 NO_GPU_DRIVER = "could not select device driver"
@@ -82,6 +82,13 @@ class DockerRuntime:
             {"argv": argv, "container": inspected, "devices_inside": seen, "process": dict(identity)},
             compare_container(plan, start, document) + rows,
         )
+
+    def run_python(self, plan: LaunchPlan, identity: Mapping[str, Any], source: str, argument: str) -> str:
+        command = ["python3", "-c", source, argument]
+        status, output = containers.run_inside(self.docker, str(identity["id"]), command, PYTHON_S)
+        if status != 0:
+            raise EngineError(f"{plan.recipe}: python3 in the engine's container: {output[-300:]}", stage="read_back")
+        return output
 
     def stop(self, record: EngineRecord) -> list[Stopped]:
         """Bounded stop, kill, forced removal, absence: each with its own deadline. Log and inspect are kept before the removal."""

@@ -28,7 +28,7 @@ from .._words.errors import CampaignError
 from .._words.plan import LaunchPlan
 from .comparison import compared
 from .ending import ExitStatus
-from .runtime import EndWatch, EngineRecord, LiveStart, Stopped
+from .runtime import PYTHON_S, EndWatch, EngineRecord, LiveStart, Stopped
 
 PLAN_VARIABLE = "TANDEM_PLAN_SHA256"
 BASE_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR")
@@ -116,6 +116,18 @@ class ProcessRuntime:
             for name, value in plan.environment.items()
         ]
         return LiveStart({"argv": argv, "environment": environment, "process": dict(identity)}, rows)
+
+    def run_python(self, plan: LaunchPlan, identity: Mapping[str, Any], source: str, argument: str) -> str:
+        """Without the plan's mark, by which an engine is known."""
+        environment = {name: value for name, value in plan_environment(plan).items() if name != PLAN_VARIABLE}
+        try:
+            done = subprocess.run(
+                [plan.argv[0], "-c", source, argument], cwd="/", env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                errors="replace", timeout=PYTHON_S, check=True,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as exc:
+            raise CampaignError(f"{plan.recipe}: {plan.argv[0]} beside the engine: {exc}"[:600]) from exc
+        return done.stdout
 
     def stop(self, record: EngineRecord) -> list[Stopped]:
         """Bounded stop, then kill. Raises where even that leaves it there: the host is then unresolved."""

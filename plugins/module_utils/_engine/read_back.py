@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from .diagnosis import Warnings, warnings_in
 from .pages import get_document
 from .runtime import Runtime
 from .startup_log import read_head
+from .token_proof import Proof, prove
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,14 @@ def read_back(
     models = get_document(client, "/v1/models")
     names = [str(item.get("id")) for item in models.get("data") or [] if isinstance(item, dict)]
     warnings = warnings_in(read_head(log), signatures)
-    live = {**start.document, "engine": to_document(facts), "served_names": names, "warnings": to_document(warnings)}
-    rows = [*start.comparisons, *compare_facts(plan, facts), *compare_warnings(plan.caveats, warnings)]
+    proofs = prove(warnings.known, plan.snapshot, partial(runtime.run_python, plan, identity))
+    live = {
+        **start.document,
+        "engine": to_document(facts),
+        "served_names": names,
+        "warnings": {**to_document(warnings), "proofs": to_document(proofs)},
+    }
+    rows = [*start.comparisons, *compare_facts(plan, facts), *compare_warnings(plan.caveats, warnings, proofs)]
     if has_collective(plan.engine, plan.roles):
         transport = judge(read_head(log), plan.environment, len(plan.roles))
         live["transport"] = to_document(transport)
@@ -60,17 +68,21 @@ def read_back(
     return Loaded(live, models, facts.version, tuple(rows))
 
 
-def compare_warnings(caveats: tuple[str, ...], found: Warnings) -> list[Comparison]:
-    """A warning that is known needs a caveat that the recipe declares; without it nobody has looked at what it means here."""
-    return [
-        Comparison(
-            f"warning {name}",
-            f"a caveat {caveat} in the recipe",
-            line,
-            "passed" if caveat in caveats else "inconclusive",
+def compare_warnings(caveats: tuple[str, ...], found: Warnings, proofs: Mapping[str, Proof]) -> list[Comparison]:
+    """A warning that is known needs a caveat that the recipe declares or a proof made here; else nobody has looked at what it means here."""
+    rows = []
+    for item in found.known:
+        proof = proofs.get(item.signature)
+        covered = item.caveat in caveats or (proof is not None and proof.verdict == "passed")
+        rows.append(
+            Comparison(
+                f"warning {item.signature}",
+                f"a caveat {item.caveat} in the recipe" + (" or a proof by token ids" if item.proof else ""),
+                f"{item.line} ({proof.reason})" if proof else item.line,
+                "passed" if covered else "inconclusive",
+            )
         )
-        for name, caveat, line in found.known
-    ]
+    return rows
 
 
 def compare_transport(found: Judgement) -> Comparison:

@@ -14,6 +14,9 @@ from .._words.plan import LaunchPlan
 from .comparison import Comparison
 from .ending import ExitStatus
 
+#: A program beside the engine: importing an engine's libraries may take half of it.
+PYTHON_S = 120.0
+
 #: What the journal keeps of a start, so that a restore finds the engine: ``{runtime, plan_sha256, stop_s, socket, log}``.
 EngineRecord = Mapping[str, Any]
 
@@ -63,6 +66,9 @@ class Runtime(Protocol):
     def watch(self, identity: Mapping[str, Any], on_end: Callable[[], None]) -> EndWatch: ...
 
     def live(self, plan: LaunchPlan, identity: Mapping[str, Any]) -> LiveStart: ...
+
+    def run_python(self, plan: LaunchPlan, identity: Mapping[str, Any], source: str, argument: str) -> str:
+        """The output of a program that the engine's own Python runs where the engine runs. Raises :class:`CampaignError` where it can't be run."""
 
     def stop(self, record: EngineRecord) -> list[Stopped]:
         """Everything that carries the plan's hash, whoever started it; with its evidence kept. Raises where it stays."""

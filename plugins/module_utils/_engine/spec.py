@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._host.container_cache import container_hub
 from .._words.errors import RefusedError
 from .._words.host import HostDeclaration
 from .._words.plan import Contract, LaunchPlan
 from .._words.recipe import Recipe
-from .container_spec import REMOTE_CODE_FOLDER, container_hub, container_start
+from .container_spec import REMOTE_CODE_FOLDER, container_start
 from .expects import expected_settings
 
 OFFLINE = {

@@ -112,14 +112,14 @@ def _unix(text: str) -> float | None:
     return datetime.fromisoformat(f"{found[1]}+00:00").timestamp() + float(found[2] or 0)
 
 
-def run_inside(docker: Docker, name: str, command: list[str]) -> tuple[int | None, str]:
+def run_inside(docker: Docker, name: str, command: list[str], limit_s: float = EXEC_S) -> tuple[int | None, str]:
     """(exit status, output) of a command inside a running container; status None where it can't be run there."""
     body = json.dumps({"Cmd": command, "AttachStdout": True, "AttachStderr": True}).encode()
     made = docker.client.post(f"/containers/{quote(name)}/exec", body, timeout_s=CALL_S)
     if made.status != 201:
         return None, made.body[:300].decode("utf-8", "replace")
     identifier = json.loads(made.body)["Id"]
-    answer = docker.client.post(f"/exec/{identifier}/start", b'{"Detach": false, "Tty": false}', timeout_s=EXEC_S)
+    answer = docker.client.post(f"/exec/{identifier}/start", b'{"Detach": false, "Tty": false}', timeout_s=limit_s)
     if answer.status != 200:
         return None, answer.body[:300].decode("utf-8", "replace")
     state = json.loads(docker.ask("GET", f"/exec/{identifier}/json", f"look at a command in {name}", (200,)).body)

@@ -59,6 +59,9 @@ def estimate_fit(
     if total > sum(sizes):
         text = f"the weights alone have {total:.1f} GiB, the {len(sizes)} roles have {sum(sizes):.1f} GiB together"
         return Fit("does not fit", text, weights=total / tensor_parallel, refused=True)
+    if tensor_parallel < len(sizes):
+        text = f"{total:.1f} GiB of weights over {len(sizes)} roles without as many tensor parallel ranks, which isn't estimated"
+        return Fit("unknown", text)
     flag, share, all_inside = SHARES[recipe.engine.kind]
     share = _number(recipe, flag, share)
     weights = total / tensor_parallel * (REPLICATED if tensor_parallel > 1 else 1.0)

@@ -15,10 +15,10 @@ from typing import Any
 
 from .._cache.receipt import Receipt
 from .._cache.report import Tell, unread_report
-from .._engine.container_spec import CAPABILITIES, cache_mount, container_hub
 from .._host import docker_containers as containers
 from .._host.archive import packed
 from .._host.container import LOOK_LABEL, LogFrames
+from .._host.container_cache import CAPABILITIES, cache_mount, container_hub
 from .._host.docker import Docker
 from .._words.errors import CampaignError
 from .._words.host import Cache

@@ -20,6 +20,7 @@ class Signature:
 
     ``contract``: ``NAME=value`` pairs whose absence from the start explains it. ``instead_of``: less exact signatures that it replaces.
     ``unless`` rules it out. ``place``: image and device belong to the sentence. ``caveat``: what a recipe has to declare for a warning.
+    ``proof``: what is done about a warning beside that; ``token-ids`` compares the ids of the tokenizer as loaded with its library's correction.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
@@ -35,6 +36,7 @@ class Signature:
     unless: str | None = None
     place: bool = False
     caveat: str | None = None
+    proof: Literal["token-ids"] | None = None
 
     def __post_init__(self) -> None:
         groups = 0
@@ -54,3 +56,5 @@ class Signature:
             raise ValueError(f"contract {wrong!r} is not NAME=value")
         if self.kind == "warning" and not self.caveat:
             raise ValueError("a warning needs caveat, the id that a recipe declares")
+        if self.kind != "warning" and self.proof:
+            raise ValueError("proof belongs to a warning")

@@ -48,6 +48,19 @@ def test_good(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "revision", ["main", "v1.0", "4f1c0de", "4F1C0DE" + "0" * 31 + "A1", "4f1c0de" + "0" * 31 + "a1 "]
+)
+def test_a_revision_is_a_full_commit_as_git_prints_it(tmp_path: Path, revision: str) -> None:
+    """Case C8: what moves, is cut, or would need to be guessed at is refused with the field, the value and the rule."""
+    text = GOOD.replace("a" * 40, revision)
+    with pytest.raises(InputError) as caught:
+        read_set(written(tmp_path, text))
+    assert f"revision {revision!r} is not a full commit: 40 hex digits" in str(caught.value)
+    (recipe,) = read_set(written(tmp_path, GOOD.replace("a" * 40, "4f1c0de" + "0" * 31 + "a1"))).recipe
+    assert recipe.model.revision == "4f1c0de" + "0" * 31 + "a1"
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('name = "one"', 'name = "one"\nnotes = "x"', "recipe 'one'.notes: no such key"),

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._cache import hashing
 from ansible_collections.tandem.campaign.plugins.module_utils._cache.problem import Problem
-from ansible_collections.tandem.campaign.plugins.module_utils._cache.verify import (
-    Depth,
-    SnapshotReport,
-    verify_snapshot,
-)
+from ansible_collections.tandem.campaign.plugins.module_utils._cache.verify import verify_snapshot
 from ansible_collections.tandem.campaign.plugins.module_utils._cache.wanted import Wanted
 from ansible_collections.tandem.campaign.tests.fakes.cache import (
     REPO,
     REVISION,
     blob,
-    gguf,
+    problem_of,
     repository,
-    safetensors_cache,
     snapshot,
     unlink_all,
+    verify,
     write_tree,
 )
 
 ONE, TWO = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 INDEX = "model.safetensors.index.json"
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Path:
-    return safetensors_cache(tmp_path / "hub")
-
-
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_args: object) -> None:
-        raise AssertionError("the proof asked for the network")
-
-    monkeypatch.setattr("socket.socket", refuse)
-
-
-def verify(hub: Path, depth: Depth = "hash", **wanted: Any) -> SnapshotReport:
-    return verify_snapshot(hub, Wanted(REPO, REVISION, **wanted), depth)
-
-
-def problem_of(report: SnapshotReport) -> Problem:
-    (problem,) = report.problems
-    assert report.proof is None
-    return problem
 
 
 def test_a_whole_snapshot(hub: Path) -> None:
@@ -299,159 +268,6 @@ def test_what_is_there_instead_is_named(hub: Path) -> None:
     assert REVISION in problem.found
     (problem,) = verify_snapshot(hub, Wanted("example/none", "b" * 40), "hash").problems
     assert "no models--example--none in" in problem.found
-
-
-class TestWriters:
-    def test_a_lock_that_is_held(self, hub: Path) -> None:
-        locks = hub / ".locks" / "models--example--tiny"
-        locks.mkdir(parents=True)
-        with (locks / "etag.lock").open("w") as lock:
-            assert verify(hub).problems == ()
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            assert "a download in progress" in problem_of(verify(hub)).found
-
-    def test_a_blob_that_grows(self, hub: Path) -> None:
-        (repository(hub) / "blobs" / f"{'9' * 64}.1a2b3c4d.incomplete").write_bytes(b"x")
-        assert problem_of(verify(hub)).expected == "no writer"
-
-    def test_an_abandoned_blob_of_this_snapshot_or_of_another(self, hub: Path) -> None:
-        own = snapshot(hub, ONE).readlink().name
-        for etag in (own, "9" * 64):
-            partial = repository(hub) / "blobs" / f"{etag}.incomplete"
-            partial.write_bytes(b"x")
-            os.utime(partial, (time.time() - 1000,) * 2)
-        report = verify(hub)
-        assert problem_of(report).file == f"blobs/{own}.incomplete"
-        assert [text for text in report.caveats if "999" in text]
-
-    def test_a_file_that_is_written_while_it_is_read(self, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        real = hashing.content_hashes
-
-        def slow(path: Path, *args: Any) -> Any:
-            if path.name == TWO:
-                path.resolve().write_bytes(path.read_bytes())
-            return real(path, *args)
-
-        monkeypatch.setattr(hashing, "content_hashes", slow)
-        assert problem_of(verify(hub)) == Problem(
-            TWO, "to stay as it is while it is read", "that somebody writes to it now"
-        )
-
-
-class TestReceipts:
-    @pytest.fixture(autouse=True)
-    def _old_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """ctime can't be set, so the time after which a stamp is believed is taken away instead."""
-        monkeypatch.setattr(
-            "ansible_collections.tandem.campaign.plugins.module_utils._cache.receipt.COARSE_NS", -(10**12)
-        )
-
-    def again(self, hub: Path, report: SnapshotReport, **wanted: Any) -> tuple[SnapshotReport, int]:
-        """The next proof and how many bytes were read for it."""
-        read: list[int] = []
-        receipt = json.loads(json.dumps(report.receipt))
-        done = verify_snapshot(
-            hub,
-            Wanted(REPO, REVISION, **wanted),
-            "hash",
-            lambda done, _total: read.append(done),
-            receipt,
-        )
-        return done, (read[-1] if read else 0)
-
-    def test_an_unchanged_snapshot_is_not_read(self, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        write_tree(hub)
-        first = verify(hub)
-        monkeypatch.setattr(Path, "open", lambda *_args: pytest.fail("a file was opened"))
-        second, read = self.again(hub, first)
-        assert (second.proof, second.files, second.reused, read) == (first.proof, first.files, 5, 0)
-        assert second.verified_at == first.verified_at
-
-    def test_what_moved_is_read_again_and_nothing_else(self, hub: Path) -> None:
-        first = verify(hub)
-        file = snapshot(hub, TWO).resolve()
-        before = file.stat()
-        file.write_bytes(file.read_bytes()[:-1] + b"!")
-        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        second, read = self.again(hub, first)
-        assert problem_of(second).file == TWO
-        assert (read, second.reused) == (file.stat().st_size, 4)
-
-    def test_another_link_is_another_file(self, hub: Path) -> None:
-        first = verify(hub)
-        link = snapshot(hub, "tokenizer.json")
-        target = link.readlink()
-        link.unlink()
-        link.symlink_to(snapshot(hub, "config.json").readlink())
-        second, _read = self.again(hub, first)
-        assert second.proof != first.proof
-        link.unlink()
-        link.symlink_to(target)
-        assert self.again(hub, first)[0].proof == first.proof
-
-    def test_it_vouches_for_nothing_else(self, hub: Path, tmp_path: Path) -> None:
-        first = verify(hub)
-        assert self.again(hub, first, required_files=("config.json",))[1] == first.bytes
-        other = safetensors_cache(tmp_path / "other")
-        assert self.again(other, first)[1] == first.bytes
-        (repository(hub) / "snapshots" / ("b" * 40)).symlink_to(REVISION)
-        seen: list[int] = []
-        moved = verify_snapshot(
-            hub, Wanted(REPO, "b" * 40), "hash", lambda done, _total: seen.append(done), first.receipt
-        )
-        assert (seen[-1], moved.reused) == (first.bytes, 0)
-
-    def test_files_that_came_or_went(self, hub: Path) -> None:
-        first = verify(hub)
-        blob(hub, "generation_config.json", b"{}", git=True)
-        more, read = self.again(hub, first)
-        assert (len(more.files), read) == (6, 2)
-        snapshot(hub, TWO).unlink()
-        assert problem_of(self.again(hub, first)[0]).file == TWO
-
-    def test_a_new_listing_of_the_hub_counts(self, hub: Path) -> None:
-        first = verify(hub)
-        write_tree(hub, special_tokens_map__json=3)
-        assert problem_of(self.again(hub, first)[0]).file == "special_tokens_map.json"
-
-    def test_a_writer_stops_it(self, hub: Path) -> None:
-        first = verify(hub)
-        (repository(hub) / "blobs" / f"{'9' * 64}.incomplete").write_bytes(b"x")
-        assert problem_of(self.again(hub, first)[0]).expected == "no writer"
-
-    def test_a_broken_snapshot_gets_none(self, hub: Path) -> None:
-        snapshot(hub, "config.json").unlink()
-        assert verify(hub).receipt is None
-
-
-def test_a_file_written_just_now_is_not_vouched_for(hub: Path) -> None:
-    first = verify(hub)
-    assert first.receipt is not None
-    assert first.receipt["files"] == {}
-    seen: list[int] = []
-    verify_snapshot(hub, Wanted(REPO, REVISION), "hash", lambda done, _total: seen.append(done), first.receipt)
-    assert seen[-1] == first.bytes
-
-
-def test_gguf(tmp_path: Path) -> None:
-    file = blob(tmp_path, "w.gguf", gguf())
-    assert verify(tmp_path, file="w.gguf").problems == ()
-    file.write_bytes(gguf()[:-8])
-    assert "tensor table needs" in problem_of(verify(tmp_path, "structure", file="w.gguf")).found
-
-
-def test_a_gguf_that_is_none(tmp_path: Path) -> None:
-    blob(tmp_path, "w.gguf", b"GGML" + bytes(100))
-    assert "magic" in problem_of(verify(tmp_path, "structure", file="w.gguf")).found
-
-
-def test_a_split_gguf_needs_all_its_parts(tmp_path: Path) -> None:
-    for number in (1, 3):
-        blob(tmp_path, f"w-0000{number}-of-00003.gguf", gguf(64 * number))
-    write_tree(tmp_path, other__gguf=7)
-    report = verify(tmp_path, file="w-00001-of-00003.gguf")
-    assert problem_of(report).file == "w-00002-of-00003.gguf"
-    assert "other.gguf" in report.notes[0]
 
 
 def test_progress_counts_every_byte(hub: Path) -> None:

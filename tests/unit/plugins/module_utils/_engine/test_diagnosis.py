@@ -179,7 +179,9 @@ def test_warnings_of_a_load_that_succeeded() -> None:
         "INFO all is well\n"
     )
     found = warnings_in(log, SIGNATURES)
-    assert [(name, caveat) for name, caveat, _line in found.known] == [("tokenizer-regex", "tokenizer-regex-warning")]
+    assert [(item.signature, item.caveat, item.proof) for item in found.known] == [
+        ("tokenizer-regex", "tokenizer-regex-warning", "token-ids")
+    ]
     assert len(found.unknown) == 2
     assert "\x1b" not in "".join(found.unknown)
 
@@ -216,6 +218,8 @@ def test_signatures_of_the_inventory() -> None:
         ({"meaning": "slot {3}"}, "names a group that the pattern does not have"),
         ({"kind": "rumour"}, "kind"),
         ({"kind": "warning"}, "a warning needs caveat"),
+        ({"proof": "token-ids"}, "proof belongs to a warning"),
+        ({"kind": "warning", "caveat": "c", "proof": "a look"}, "proof"),
         ({"contract": ["NCCL_P2P_DISABLE"]}, "is not NAME=value"),
         ({"more": 1}, "no such key"),
     ],

@@ -79,6 +79,10 @@ def test_beyond_the_share_is_advice_and_no_refusal() -> None:
 
 
 def test_what_is_unknown_says_so() -> None:
+    recipe = RECIPES["qwen35-122b-a10b-nvfp4-tp2"]
+    split = estimate_fit(recipe, {"weight_bytes": 70 * GIB, "architecture": to_document(QWEN)}, [CARD_MIB] * 2, 1)
+    assert (split.verdict, split.margin) == ("unknown", None)
+    assert "over 2 roles without as many tensor parallel ranks" in split.reason
     assert fit("qwen35-122b-a10b-nvfp4-tp2", 73.2 * GIB, None).verdict == "unknown"
     assert "no --mem-fraction-static" in fit("inkling-small-nvfp4-tp2", 1e9, INKLING, args=()).reason
     recipe = RECIPES["qwen35-122b-a10b-nvfp4-tp2"]

@@ -32,6 +32,13 @@ def test_gpus() -> None:
     assert (second.memory_used_mib, second.power_limit_w, second.compute_capability) == (None, None, None)
 
 
+def test_a_laptop_s_card_under_wsl2() -> None:
+    """As public reports show WSL2's listing: the Windows driver's number, no power limit, memory of the desktop (NVIDIA/nvidia-docker#1604)."""
+    line = "0, NVIDIA GeForce GTX 1650 Ti with Max-Q Design, GPU-11111111-2222-3333-4444-555555555555, 00000000:01:00.0, 510.06, 4096, 1024, [N/A], 7.5\n"
+    (gpu,) = parse_gpus(line)
+    assert (gpu.driver, gpu.memory_used_mib, gpu.power_limit_w, gpu.compute_capability) == ("510.06", 1024, None, "7.5")
+
+
 def test_noise_in_a_listing_is_no_gpu() -> None:
     assert parse_gpus("Failed to initialize NVML: Driver/library version mismatch\n") == ()
 
