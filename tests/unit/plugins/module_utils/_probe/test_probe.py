@@ -140,3 +140,30 @@ def test_the_container_is_the_engine_s_own_without_its_port() -> None:
         "private",
     )
     assert "PortBindings" not in host
+
+
+def recorded(name: str) -> str:
+    """What this probe's ranks and NCCL 2.28.9 wrote on a machine with one H200 (torch 2.11.0, 2026-12-04; names and addresses replaced)."""
+    return (Path(__file__).resolve().parents[4] / "fixtures" / "probe" / f"one-gpu-{name}.log").read_text()
+
+
+def test_real_ranks_on_one_device_are_refused_by_nccl_and_the_cause_is_named() -> None:
+    result = judge_probe(recorded("duplicate"), plan_of(), own_signatures())
+    assert result.verdict == "failed"
+    assert "NCCL refused two ranks on one device" in result.reason
+    assert "give every role a GPU of its own" in result.reason
+    assert [rank.stage for rank in result.ranks] == ["joined", "joined"]
+
+
+def test_real_ranks_that_share_a_device_and_talk_by_sockets_pass_nothing() -> None:
+    """Taken for two hosts by NCCL (NCCL_HOSTID), so that both ranks could run: right sums, wrong devices, a transport that no host of ours may use."""
+    log = recorded("split-contract")
+    result = judge_probe(log, plan_of(NCCL_P2P_DISABLE="1"), own_signatures())
+    assert result.verdict == "failed"
+    assert "the ranks see the devices GPU-00000000-0000-4000-8000-000000000000, GPU-0" in result.reason
+    assert result.transport.verdict == "violated"
+    assert "go via NET (sockets), shared memory is not used" in result.transport.reasons[0]
+    assert result.bus_gb_s == pytest.approx(1.8316, abs=1e-4)
+    same = plan_of(NCCL_P2P_DISABLE="1")
+    shared = replace(same, roles=dict.fromkeys(same.roles, "GPU-00000000-0000-4000-8000-000000000000"))
+    assert judge_probe(log, shared, own_signatures()).reason == result.transport.reasons[0]
