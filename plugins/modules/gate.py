@@ -79,7 +79,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._evidence.progress import Progress
 from ..module_utils._gates.runner import LaneGates
 from ..module_utils._mode.intrusions import intrusions_since
-from ..module_utils._mode.reservation import reservation_folder
+from ..module_utils._mode.place import reservation_folder
 from ..module_utils._words.documents import from_document, to_document
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.identity import Identity

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import tomllib
 
 from ..module_utils._words.errors import InputError
-from ..module_utils._words.host import FORBID_EXTRA
 from ..module_utils._words.recipe import SET_SCHEMA, Recipe
+from ..module_utils._words.strict import FORBID_EXTRA
 from .validation import validated
 
 COLLECTION = Path(__file__).resolve().parents[2]

@@ -69,7 +69,7 @@ def test_required_checks_passed_and_advisory_failures_are_caveats(demo: tuple[Pa
     (profile,) = lanes(packet)[GOOD]["profiles"]
     checks = {check["name"]: check for gate in profile["gates"] for check in gate["checks"]}
     required = {name for name, check in checks.items() if check["level"] == "required"}
-    assert required == {"known_answer", "json_schema", "streaming", "retrieval_1k", "coherence"}
+    assert required == {"known_answer", "json_schema", "streaming", "retrieval_1k", "coherence_short"}
     assert all(checks[name]["verdict"] == "passed" for name in required)
     failed = {f"off/{name}" for name, check in checks.items() if check["verdict"] == "failed"}
     assert failed

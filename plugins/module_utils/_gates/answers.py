@@ -69,18 +69,20 @@ def schema_mismatch(value: Any, schema: dict[str, Any], path: str = "$") -> str 
 
 def call_mismatch(calls: tuple[dict[str, Any], ...], wanted: list[dict[str, Any]]) -> str | None:
     """The tool calls have to be exactly the wanted ones, in any order: names, and patterns of arguments."""
+    for call in calls:
+        shared = _shared_index(call)
+        if shared:
+            return shared
     if len(calls) != len(wanted):
         return f"{len(calls)} tool calls, {len(wanted)} wanted"
     left = list(wanted)
     for call in calls:
-        if not call["id"] or call["ids"] != 1:
-            return f"a tool call whose id was given {call['ids']} times"
-        try:
-            arguments = json.loads(call["arguments"])
-        except ValueError:
-            return f"arguments that are no JSON: {call['arguments'][:120]!r}"
-        if not isinstance(arguments, dict):
-            return "arguments that are no object"
+        if len(call["ids"]) != 1:
+            return f"a tool call whose id was given {len(call['ids'])} times"
+        problem = arguments_problem(call["arguments"])
+        if problem:
+            return problem
+        arguments = json.loads(call["arguments"])
         fitting = [
             item for item in left if item["name"] == call["name"] and _arguments_fit(arguments, item["arguments"])
         ]
@@ -88,6 +90,40 @@ def call_mismatch(calls: tuple[dict[str, Any], ...], wanted: list[dict[str, Any]
             return f"a call {call['name']}({json.dumps(arguments)[:120]}) that was not wanted"
         left.remove(fitting[0])
     return None
+
+
+def _shared_index(call: dict[str, Any]) -> str | None:
+    ids = list(dict.fromkeys(call["ids"]))
+    if len(ids) < 2:
+        return None
+    return f"{len(ids)} different ids on tool call index {call['index']}: {', '.join(ids)} ({', '.join(call['names'])}): parallel calls share one index"
+
+
+def arguments_problem(text: str) -> str | None:
+    """Arguments have to be one JSON object. Says how they are none: nothing, twice, unterminated, of another kind."""
+    shown = f"{text[:120]!r}"
+    if not text.strip():
+        return "arguments that are empty"
+    try:
+        value, end = json.JSONDecoder().raw_decode(text.strip())
+    except ValueError as exc:
+        at_end = isinstance(exc, json.JSONDecodeError) and (exc.pos >= len(text.strip()) or "Unterminated" in exc.msg)
+        return f"arguments that are {'unterminated' if at_end else 'no'} JSON: {shown}"
+    rest = text.strip()[end:].strip()
+    if rest:
+        twice = "the same object twice (duplicate)" if rest == text.strip()[:end] else "one value and more"
+        return f"arguments that are not one JSON value but {twice}: {shown}"
+    return None if isinstance(value, dict) else f"arguments that are no object: {shown}"
+
+
+def call_written_out(text: str, wanted: list[dict[str, Any]]) -> bool:
+    """Whether a wanted call stands in plain text, as JSON or with its name before its arguments."""
+    return any(
+        re.search(
+            rf"[\"']?name[\"']?\s*[:=]\s*[\"']?{re.escape(call['name'])}\b|\b{re.escape(call['name'])}\s*\(", text
+        )
+        for call in wanted
+    )
 
 
 def _arguments_fit(arguments: dict[str, Any], patterns: dict[str, str]) -> bool:

@@ -22,6 +22,7 @@ from .._words.identity import Identity
 from .._words.recipe import CapacityGate, FunctionalGate, Profile, QualityGate, Recipe
 from .._words.verdict import CheckResult, GateResult, Level, ProfileResult, VerdictName
 from .capacity import capacity_document, judge_capacity, run_capacity
+from .finding import parser_arguments
 from .functional import run_check
 from .quality import area_scores, run_task
 from .session import Session
@@ -57,7 +58,7 @@ class LaneGates:
             for profile in self.recipe.profile:
                 session = Session(
                     Client(self.base_url, self.key_file), adapter_for(self.recipe.engine.kind), self.recipe.name, profile.name, profile.reasoning,
-                    rows, self.tell, seed=self.seed, next_index=index,
+                    rows, self.tell, seed=self.seed, parsers=parser_arguments(self.recipe.args), next_index=index,
                 )  # fmt: skip
                 gates, fault = self._profile(session, profile)
                 index = session.next_index

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._api import requests
 from .._api.client import Client
 from .._api.replies import read_reply
+from .._api.responses import read_responses
 from .._engine.adapters import Adapter
 from .._evidence.record import utc
 from .._evidence.store import Lines
@@ -40,8 +40,15 @@ class Session:
     timeout_s: float = 600.0
     seed: str = ""
     protocol: str = ""
+    parsers: str = ""
     asked: list[int] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
     next_index: int = 0
+
+    def begin(self) -> None:
+        """Before a check: what is asked from now on is its own."""
+        self.asked.clear()
+        self.replies.clear()
 
     def chat(
         self,
@@ -72,7 +79,7 @@ class Session:
             check,
             body,
             data,
-            responses_reply(read_reply(exchange, streamed=False), exchange.body),
+            read_responses(exchange),
             sent_at,
             warmup=False,
         )
@@ -83,6 +90,7 @@ class Session:
     def _keep(self, check: str, body: dict[str, Any], data: bytes, reply: Reply, sent_at: float, warmup: bool) -> Reply:
         index, self.next_index = self.next_index, self.next_index + 1
         self.asked.append(index)
+        self.replies.append(reply)
         row = Row(
             index,
             self.profile,
@@ -102,34 +110,6 @@ class Session:
                 error_class=reply.error_class,
             )
         return reply
-
-
-def responses_reply(reply: Reply, data: bytes) -> Reply:
-    """A Responses document in the shape of a reply: text of its message items, calls of its function_call items."""
-    if reply.error_class == "http_status" or reply.is_infrastructure:
-        return reply
-    try:
-        document = json.loads(data)
-        output = [item for item in document.get("output", []) if isinstance(item, dict)]
-    except (ValueError, AttributeError):
-        return replace(reply, error_class="malformed", error="a body that is no Responses document")
-    text = "".join(
-        str(part.get("text", ""))
-        for item in output
-        if item.get("type") == "message"
-        for part in item.get("content") or []
-        if part.get("type") == "output_text"
-    )
-    calls = tuple(
-        {"id": item.get("call_id"), "name": item.get("name"), "arguments": item.get("arguments") or "", "ids": 1}
-        for item in output
-        if item.get("type") == "function_call"
-    )
-    empty = not text and not calls
-    return replace(
-        reply, content=text, tool_calls=calls, body=document, finish_reason=document.get("status"),
-        error_class="no_visible_answer" if empty else None, error="no message with text and no call" if empty else None,
-    )  # fmt: skip
 
 
 def abbreviated(body: dict[str, Any]) -> dict[str, Any]:

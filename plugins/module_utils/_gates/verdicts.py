@@ -50,10 +50,10 @@ def observed_caveats(profiles: Iterable[ProfileResult]) -> tuple[Caveat, ...]:
             if not gate.required and gate.verdict == "failed":
                 caveats.append(Caveat(f"{profile.name}/{gate.protocol}", f"advisory gate failed: {gate.reason}"))
             for check in gate.checks:
+                name = f"{profile.name}/{check.name}"
                 if check.level == "advisory" and check.verdict != "passed":
-                    caveats.append(
-                        Caveat(f"{profile.name}/{check.name}", f"advisory check {check.verdict}: {check.reason}")
-                    )
+                    caveats.append(Caveat(name, f"advisory check {check.verdict}: {check.reason}"))
+                caveats += [Caveat(name, text) for text in check.caveats]
     return tuple(caveats)
 
 

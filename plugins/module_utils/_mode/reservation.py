@@ -18,6 +18,7 @@ from .._words.documents import from_document, sha256_of, to_document
 from .._words.errors import EvidenceError
 from .._words.host import Cache, HostDeclaration
 from .._words.identity import Identity
+from .place import reservation_folder
 
 SCHEMA = "tandem.reservation/v1"
 
@@ -50,10 +51,6 @@ class Reservation:
             return max(0.0, time.time() - self.heartbeat.stat().st_mtime)
         except FileNotFoundError:
             return math.inf
-
-
-def reservation_folder(state_dir: Path) -> Path:
-    return state_dir / "reservation"
 
 
 def create_reservation(

@@ -39,6 +39,9 @@ class StreamEvent:
 class Reply:
     """A request's answer, streamed or whole, in one shape.
 
+    ``tool_calls``: ``{id, name, arguments, ids, names, fragments}``; the last three as they were given, in order.
+    ``oddities``: what is not as the API's documentation has it and yet harms nothing.
+    ``first_share``: the first output delta's part of all output characters, 0 to 1; ``largest_share``: the largest delta's.
     ``first_output_ns``: first non-empty reasoning, content or tool delta. ``first_visible_ns``: first non-empty
     content. ``last_output_ns``: last non-empty delta. ``end_ns``: the body's end. A value that was not observed is None.
     """
@@ -60,6 +63,9 @@ class Reply:
     last_output_ns: int | None = None
     done_marker: bool | None = None
     chunks: int = 0
+    first_share: float | None = None
+    largest_share: float | None = None
+    oddities: tuple[str, ...] = ()
     error_class: ErrorClass | None = None
     error: str | None = None
     body: Any = None

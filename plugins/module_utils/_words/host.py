@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from .strict import FORBID_EXTRA
+
 #: Options whose value is a secret: --api-key, --control-plane-api-keys, --hf-token; not --max-tokens.
 SECRET_ARGUMENT = re.compile(r"^-.*\b(api[-_]?keys?|token|secret|password)(=|$)", re.IGNORECASE)
-FORBID_EXTRA: dict[str, Any] = {"extra": "forbid"}
 #: What each kind of service can't do without. A command has no process of its own to look at, so its health says whether it runs.
 NEEDED = {"container": ("name",), "systemd": ("unit",), "process": ("argv",), "command": ("start", "stop", "health")}
 DOCKER_SOCKET = "/var/run/docker.sock"

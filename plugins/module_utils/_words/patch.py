@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .host import FORBID_EXTRA
+from .strict import FORBID_EXTRA
 
 PATCH_SCHEMA = "tandem.patch-set/v1"
 SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from .host import FORBID_EXTRA
+from .strict import FORBID_EXTRA
 
 SET_SCHEMA = "tandem.recipe-set/v1"
 REVISION, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")

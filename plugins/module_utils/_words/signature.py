@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .host import FORBID_EXTRA
+from .strict import FORBID_EXTRA
 
 SIGNATURES_SCHEMA = "tandem.signatures/v1"
 

@@ -9,7 +9,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .host import FORBID_EXTRA
+from .strict import FORBID_EXTRA
 
 REGISTRY_SCHEMA = "tandem.source-registry/v1"
 #: What others have seen or searched for, rather than who made it or measured it.

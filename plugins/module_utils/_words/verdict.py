@@ -21,13 +21,14 @@ VERDICT_SCHEMA = "tandem.verdict/v1"
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One probe inside a gate. ``rows`` are the indexes of its requests in ``rows.jsonl``."""
+    """One probe inside a gate. ``rows`` are the indexes of its requests in ``rows.jsonl``; ``caveats`` has what a pass has beside it."""
 
     name: str
     level: Level
     verdict: VerdictName
     reason: str
     rows: tuple[int, ...] = ()
+    caveats: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.reason:

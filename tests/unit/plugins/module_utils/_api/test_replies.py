@@ -82,8 +82,8 @@ def test_tool_fragments_are_joined_by_index() -> None:
         tool(0, id=None, function={"name": None, "arguments": '{"x":'}), tool(0, function={"arguments": "1}"}), DONE,
     )  # fmt: skip
     assert [(call["id"], call["ids"], call["name"], call["arguments"]) for call in reply.tool_calls] == [
-        ("a", 1, "f", '{"x":1}'),
-        ("b", 1, "g", "{}"),
+        ("a", ["a"], "f", '{"x":1}'),
+        ("b", ["b"], "g", "{}"),
     ]
 
 

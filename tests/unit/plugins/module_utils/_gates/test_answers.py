@@ -21,7 +21,9 @@ WANTED = [{"name": "get_weather", "arguments": {"city": "Oakland"}}]
 
 
 def call(name: str = "get_weather", arguments: str = '{"city": "Oakland"}', ids: int = 1) -> dict[str, Any]:
-    return {"id": "call_1", "name": name, "arguments": arguments, "ids": ids}
+    return {
+        "index": 0, "id": "call_1", "name": name, "arguments": arguments, "ids": ["call_1"] * ids, "names": [name], "fragments": [arguments],
+    }  # fmt: skip
 
 
 def test_mismatch() -> None:

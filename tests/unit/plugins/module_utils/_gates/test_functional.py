@@ -53,6 +53,11 @@ def finds_the_code(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, completion(text[text.index("KITE-") :][:9], stream=body["stream"])
 
 
+def calls_the_asked_city(body: dict[str, Any]) -> tuple[int, Any]:
+    city = body["messages"][-1]["content"].split(" in ")[1].split(" right")[0]
+    return calls(call(f"{city}, Earth"))(body)
+
+
 def changes_its_mind() -> Reply:
     count = [0]
 
@@ -140,7 +145,10 @@ CASES: dict[str, tuple[Reply, list[tuple[Reply, str]]]] = {
             (calls(call("Oakland"), finish="stop"), "finish reason 'stop'"),
         ],
     ),
-    "tool_batch": (calls(call("Oakland, CA")), [(calls(call("Oakland", "weather")), "not wanted")]),
+    "tool_batch": (
+        calls_the_asked_city,
+        [(calls(call("Oakland")), "1 clean, then"), (calls(call("Oakland", "weather")), "0 clean, then")],
+    ),
     "tool_stream": (
         calls(call("Lisbon")),
         [(says("Sunny"), "0 tool calls"), (calls(call("Lisbon"), call("Lisbon")), "2 tool calls")],
@@ -154,11 +162,18 @@ CASES: dict[str, tuple[Reply, list[tuple[Reply, str]]]] = {
         responses("Paris"),
         [
             (responses(""), "no message"),
-            (responses("<think>hm</think> Paris"), "must not"),
+            (responses("<think>hm</think> Paris"), "reasoning marker"),
             (lambda _body: (404, {}), "HTTP 404"),
         ],
     ),
     "responses_tool": (responses("", FUNCTION_CALL), [(responses("Sunny"), "0 tool calls")]),
+    "responses_result": (
+        responses("13 degrees and fog"),
+        [
+            (responses("I can't know"), "has no"),
+            (lambda _body: (400, {}), "continuation with the tool's result failed"),
+        ],
+    ),
 }
 
 
@@ -196,8 +211,8 @@ def check(name: str, reply: Reply, folder: Path) -> CheckResult:
 
 
 def test_every_check_of_the_protocol_has_its_cases() -> None:
-    # The longer retrieval is the same probe with another target.
-    assert set(CHECKS) - {"retrieval_30k"} == set(CASES)
+    # The same probes with other lengths.
+    assert set(CHECKS) - {"retrieval_30k", "coherence_short"} == set(CASES)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
