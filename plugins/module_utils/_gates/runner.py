@@ -18,10 +18,12 @@ from .._evidence.record import artifact
 from .._evidence.store import Lines, write_json
 from .._words.documents import to_document
 from .._words.errors import CampaignError
+from .._words.events import Reply
 from .._words.identity import Identity
 from .._words.recipe import CapacityGate, FunctionalGate, Profile, QualityGate, Recipe
 from .._words.verdict import CheckResult, GateResult, Level, ProfileResult, VerdictName
 from .capacity import capacity_document, judge_capacity, run_capacity
+from .channels import channel_facts
 from .finding import parser_arguments
 from .functional import run_check
 from .quality import area_scores, run_task
@@ -103,11 +105,15 @@ class LaneGates:
             (name, "advisory") for name in gate.advisory
         ]
         checks: list[CheckResult] = []
+        replies: list[Reply] = []
         for number, (name, level) in enumerate(levels, start=1):
             self.tell("functional", f"functional {number}/{len(levels)}: {name}", done=number, total=len(levels))
             checks.append(run_check(session, name, level, available[name]))
+            replies += session.replies
         result = judge_checks(gate.protocol, tuple(checks))
-        self.functional_records.append({"profile": session.profile, **to_document(result)})
+        self.functional_records.append(
+            {"profile": session.profile, **to_document(result), "channels": channel_facts(replies)}
+        )
         write_json(
             self.folder / "functional.json",
             artifact("functional", self.identity, {"profiles": self.functional_records}),
