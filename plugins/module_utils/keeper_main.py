@@ -55,5 +55,10 @@ def _call(state_dir: Path) -> int:
 
         say(json.dumps(answered(lambda: act(state_dir, request))))
         return 0
+    if request["state"] == "gated":
+        from .gate_main import run_gates
+
+        say(json.dumps(answered(lambda: run_gates(state_dir, request))))
+        return 0
     say(json.dumps(answer(state_dir, request, keeper)))
     return 0

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the gates of a lane against a loaded engine."""
+"""Documentation of the action plugin of the same name."""
 
 from __future__ import annotations
 
@@ -70,62 +70,3 @@ fault:
   returned: success
   type: str
 """
-
-from pathlib import Path
-from typing import Any
-
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._evidence.progress import Progress
-from ..module_utils._gates.runner import LaneGates
-from ..module_utils._mode.intrusions import intrusions_since
-from ..module_utils._mode.place import reservation_folder
-from ..module_utils._words.documents import from_document, to_document
-from ..module_utils._words.errors import CampaignError
-from ..module_utils._words.identity import Identity
-from ..module_utils._words.recipe import Recipe
-
-
-def run_gates(params: dict[str, Any]) -> dict[str, Any]:
-    """All profiles, or as far as a fault let them."""
-    reservation = reservation_folder(Path(params["state_dir"]))
-    lane = LaneGates(
-        recipe=from_document(Recipe, params["recipe"]),
-        protocols=params["protocols"],
-        base_url=params["base_url"],
-        folder=Path(params["folder"]),
-        identity=from_document(Identity, params["identity"]),
-        seed=params["seed"],
-        key_file=params["key_file"],
-        tell=Progress(params["progress"]).tell,
-        intrusions=lambda since: intrusions_since(reservation, since),
-    )
-    profiles, fault = lane.run()
-    return {"changed": True, "profiles": to_document(profiles), "fault": fault}
-
-
-def main() -> None:
-    module = AnsibleModule(
-        argument_spec={
-            "recipe": {"type": "dict", "required": True},
-            "protocols": {"type": "dict", "required": True},
-            "base_url": {"type": "str", "required": True},
-            "state_dir": {"type": "path", "required": True},
-            "folder": {"type": "path", "required": True},
-            "identity": {"type": "dict", "required": True},
-            "seed": {"type": "str", "required": True},
-            "key_file": {"type": "path"},
-            "progress": {"type": "path"},
-        },
-        supports_check_mode=True,
-    )
-    if module.check_mode:
-        module.exit_json(changed=False, profiles=[], fault=None)
-    try:
-        module.exit_json(**run_gates(module.params))
-    except CampaignError as exc:
-        module.fail_json(**exc.as_result())
-
-
-if __name__ == "__main__":
-    main()

@@ -12,10 +12,18 @@ from functools import cache
 from pathlib import Path
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
-KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_probe", "_mode", "_state")
+KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_probe", "_mode", "_state", "_gates")
 VERIFIER_FOLDERS = ("_words", "_cache")
 #: Shells that the keeper's program has beside its own.
-KEEPER_SHELLS = ("keeper_main.py", "watch_main.py", "hand_main.py", "mode_main.py", "engine_main.py", "state_main.py")
+KEEPER_SHELLS = (
+    "keeper_main.py",
+    "watch_main.py",
+    "hand_main.py",
+    "mode_main.py",
+    "engine_main.py",
+    "gate_main.py",
+    "state_main.py",
+)
 #: The ranks of the collective's probe, which run in the engine's own Python.
 RANKS = "_probe/ranks.py"
 LAUNCHERS = {"llama_cpp": "_engine/llama_cpp_server.py"}

@@ -12,6 +12,7 @@ from typing import Any
 from .._words.events import Reply
 from .._words.recipe import CapacityGate
 from .._words.verdict import VerdictName
+from .delivery import SHARED_PREFIX_TOKENS, Delivery, delivery_of
 from .metrics import (
     METRICS,
     GenerationStart,
@@ -24,8 +25,8 @@ from .metrics import (
 from .prompts import Messages, nonce, sized_prompt, within_tolerance
 from .session import Session
 
-#: What a chat template puts before our own first words may be shared by all prompts; more than this is a cache hit.
-SHARED_PREFIX_TOKENS = 16
+#: A first request that took this many times the median to its first output has paid for something else, compilation mostly.
+SLOW_FIRST = 3.0
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,16 @@ def succeeded(replies: list[Reply] | tuple[Reply, ...]) -> list[Reply]:
     return [reply for reply in replies if reply.error_class is None]
 
 
-def capacity_document(run: CapacityRun, gate: CapacityGate, protocol: dict[str, Any]) -> dict[str, Any]:
-    """The lane's figures. Failed requests are counted, named and left out of the statistics, never out of the wall clock."""
+def capacity_document(
+    run: CapacityRun, gate: CapacityGate, protocol: dict[str, Any], *, speculative: bool = False
+) -> dict[str, Any]:
+    """The lane's figures. Failed requests are counted, named and left out of the statistics, never out of the wall clock.
+
+    Warm requests, and streams that did not come as they were made, are left out of what rests on moments, and counted.
+    """
     start: GenerationStart = protocol["generation_starts_at"]
     good = succeeded(run.measured)
+    delivery = delivery_of(good, speculative=speculative)
     return {
         "requested": {
             "context_tokens": gate.context_tokens,
@@ -121,11 +128,60 @@ def capacity_document(run: CapacityRun, gate: CapacityGate, protocol: dict[str, 
         ],
         "generation_starts_at": start,
         "decode_label": "combined" if start == "first_output" else "visible",
-        "metrics": {metric.tag: vars(summarise(metric, good, start)) for metric in METRICS},
+        "metrics": _metrics(good, delivery, start),
+        "delivery": delivery.as_document(),
+        "warm_first_output_p50_s": _median_first_output(delivery.warm),
+        "first_request": first_request(run),
         "aggregate_output_tok_s": aggregate_output(good, run.wall_ns),
         "wall_s": run.wall_ns / 1e9,
         "cache": cache_evidence(run),
     }
+
+
+def _metrics(good: list[Reply], delivery: Delivery, start: GenerationStart) -> dict[str, Any]:
+    left_out = len(good) - len(delivery.timed)
+    return {
+        metric.tag: vars(
+            summarise(metric, delivery.timed, start, left_out=left_out)
+            if metric.from_moments
+            else summarise(metric, good, start)
+        )
+        for metric in METRICS
+    }
+
+
+def _median_first_output(replies: tuple[Reply, ...]) -> float | None:
+    return (
+        nearest_rank([reply.first_output_ns / 1e9 for reply in replies if reply.first_output_ns], 50)
+        if replies
+        else None
+    )
+
+
+def first_request(run: CapacityRun) -> dict[str, Any] | None:
+    """The first answered request of the lane: it may have paid for compilation. A warm-up is outside of the statistics, a measured one inside."""
+    replies = (*run.warmups, *run.measured)
+    moments = [reply.first_output_ns / 1e9 for reply in succeeded(run.measured) if reply.first_output_ns]
+    if not moments or replies[0].first_output_ns is None:
+        return None
+    first, median = replies[0].first_output_ns / 1e9, nearest_rank(moments, 50)
+    return {
+        "warmup": bool(run.warmups),
+        "first_output_s": first,
+        "slow": first > SLOW_FIRST * median,
+        "median_s": median,
+    }
+
+
+def slow_first(document: dict[str, Any]) -> str | None:
+    """The note that a slow first request inside the statistics needs."""
+    first = document["first_request"]
+    if not first or first["warmup"] or not first["slow"]:
+        return None
+    return (
+        f"the first request after the load took {first['first_output_s']:.2f} s to its first output, the median is {first['median_s']:.2f} s; "
+        "it is in the statistics, as no warm-up was asked for"
+    )
 
 
 def cache_evidence(run: CapacityRun) -> dict[str, Any]:
@@ -157,7 +213,19 @@ def judge_capacity(run: CapacityRun, document: dict[str, Any]) -> tuple[VerdictN
         if reply.prompt_tokens is not None and not within_tolerance(reply.prompt_tokens, run.target)
     ]
     if wrong:
-        return "inconclusive", f"{len(wrong)} prompts are not within 0.5 % of {run.target} tokens (one has {wrong[0]})"
+        off = abs(wrong[0] - run.target) / run.target
+        return (
+            "inconclusive",
+            f"{len(wrong)} prompts are not within 0.5 % of the {run.target} tokens asked for (one has {wrong[0]}, {off:.2%} off): the length was not reached",
+        )
+    good, delivery = succeeded(run.measured), document["delivery"]
+    if delivery["warm"]:
+        share = document["delivery"]["warm_cached_share"]
+        return (
+            "inconclusive",
+            f"{delivery['warm']} of {len(good)} prompts were warm ({share:.1%} of their tokens from the engine's cache): "
+            f"what is said of cold prompts rests on {delivery['timed']}",
+        )
     if document["cache"]["unique"] is False:
         return (
             "inconclusive",
@@ -165,4 +233,15 @@ def judge_capacity(run: CapacityRun, document: dict[str, Any]) -> tuple[VerdictN
         )
     if not document["completed"]:
         return "failed", f"none of {len(run.measured)} requests was answered ({document['failures'][0]['class']})"
+    if delivery["untrusted"]:
+        return (
+            "inconclusive",
+            f"{delivery['untrusted']} of {len(good)} streams can't be timed: {delivery['reasons'][0]}; end-to-end times and token counts are kept",
+        )
+    untold = sum(reply.completion_tokens is None for reply in good)
+    if untold:
+        return (
+            "inconclusive",
+            f"{untold} of {len(good)} answers carried no usage: without token counts there is no rate",
+        )
     return "passed", f"{document['completed']}/{len(run.measured)} requests answered"

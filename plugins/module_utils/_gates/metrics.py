@@ -29,6 +29,8 @@ class Metric(ABC):
 
     tag: ClassVar[str]
     unit: ClassVar[str]
+    #: Whether it rests on moments inside the stream, which a stream that was held back doesn't have.
+    from_moments: ClassVar[bool] = True
 
     @abstractmethod
     def value(self, reply: Reply, start: GenerationStart) -> float:
@@ -97,6 +99,7 @@ class PromptTokens(Metric):
     """Formula: usage.prompt_tokens."""
 
     tag, unit = "prompt_tokens", "tokens"
+    from_moments = False
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         if reply.prompt_tokens is None:
@@ -108,12 +111,27 @@ class EndToEnd(Metric):
     """Formula: end of the body − request sent."""
 
     tag, unit = "e2e_s", "s"
+    from_moments = False
 
     def value(self, reply: Reply, start: GenerationStart) -> float:
         return reply.end_ns / NS
 
 
-METRICS: tuple[Metric, ...] = (PromptTokens(), FirstOutput(), FirstVisible(), Prefill(), Decode(), EndToEnd())
+class RequestRate(Metric):
+    """Formula: completion tokens / end of the body. Holds its prefill, too; it is what remains where a stream was held back."""
+
+    tag, unit = "request_tok_s", "tok/s"
+    from_moments = False
+
+    def value(self, reply: Reply, start: GenerationStart) -> float:
+        if reply.completion_tokens is None:
+            raise NoMetricValue("the engine gave no completion token count")
+        return reply.completion_tokens / (reply.end_ns / NS)
+
+
+METRICS: tuple[Metric, ...] = (
+    PromptTokens(), FirstOutput(), FirstVisible(), Prefill(), Decode(), EndToEnd(), RequestRate(),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -140,10 +158,10 @@ def nearest_rank(values: Sequence[float], percent: float) -> float:
     return ordered[max(1, math.ceil(percent / 100 * len(ordered))) - 1]
 
 
-def summarise(metric: Metric, replies: Iterable[Reply], start: GenerationStart) -> Summary:
-    """The metric over successful, measured replies. The caller leaves out warm-ups and failures."""
+def summarise(metric: Metric, replies: Iterable[Reply], start: GenerationStart, *, left_out: int = 0) -> Summary:
+    """The metric over successful, measured replies. The caller leaves out warm-ups and failures, and says how many successful ones (``left_out``)."""
     values: list[float] = []
-    missing = 0
+    missing = left_out
     for reply in replies:
         try:
             values.append(metric.value(reply, start))

@@ -22,7 +22,7 @@ from .._words.events import Reply
 from .._words.identity import Identity
 from .._words.recipe import CapacityGate, FunctionalGate, Profile, QualityGate, Recipe
 from .._words.verdict import CheckResult, GateResult, Level, ProfileResult, VerdictName
-from .capacity import capacity_document, judge_capacity, run_capacity
+from .capacity import CapacityRun, capacity_document, judge_capacity, run_capacity, slow_first
 from .channels import channel_facts
 from .finding import parser_arguments
 from .functional import run_check
@@ -147,7 +147,7 @@ class LaneGates:
         protocol = self.protocols[gate.protocol]
         since = time.time()
         run = run_capacity(session, gate, protocol)
-        document = capacity_document(run, gate, protocol)
+        document = capacity_document(run, gate, protocol, speculative=self.recipe.speculative != "off")
         verdict, reason = judge_capacity(run, document)
         intrusions = self.intrusions(since)
         if intrusions:
@@ -164,14 +164,18 @@ class LaneGates:
             self.folder / f"capacity-{self.capacity_count}.json",
             artifact("capacity", self.identity, {**record, **document}),
         )
-        checks: tuple[CheckResult, ...] = ()
-        if verdict == "passed" and document["failed"]:
-            checks = (
-                CheckResult(
-                    "requests",
-                    "advisory",
-                    "failed",
-                    f"{document['failed']} of {len(run.measured)} requests failed: {document['failures'][0]['class']}",
-                ),
-            )
-        return GateResult(gate.protocol, verdict, reason, True, checks)
+        return GateResult(
+            gate.protocol, verdict, reason, True, _capacity_checks(run, document) if verdict == "passed" else ()
+        )
+
+
+def _capacity_checks(run: CapacityRun, document: dict[str, Any]) -> tuple[CheckResult, ...]:
+    """What has to be said beside a lane's figures."""
+    checks = []
+    if document["failed"]:
+        text = f"{document['failed']} of {len(run.measured)} requests failed: {document['failures'][0]['class']}"
+        checks.append(CheckResult("requests", "advisory", "failed", text))
+    note = slow_first(document)
+    if note:
+        checks.append(CheckResult("first_request", "advisory", "passed", "kept and labelled", caveats=(note,)))
+    return tuple(checks)

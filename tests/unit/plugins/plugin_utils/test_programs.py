@@ -30,7 +30,8 @@ def test_it_runs_without_any_package(tmp_path: Path) -> None:
 
 
 def test_it_is_small() -> None:
-    assert len(keeper_program()) < 200_000
+    # Put on a host once a version, and with it the gates.
+    assert len(keeper_program()) < 250_000
 
 
 def test_paths_hold_the_hash() -> None:

@@ -132,7 +132,7 @@ def test_a_failed_request_is_a_caveat_and_stays(tmp_path: Path) -> None:
     ("engine", "intrusions", "reason"),
     [
         (Engine(hits=100), (), "100 prompt tokens came from the engine's cache"),
-        (Engine(extra_tokens=20), (), "not within 0.5 % of 168 tokens"),
+        (Engine(extra_tokens=20), (), "not within 0.5 % of the 168 tokens asked for (one has 188, 11.90% off)"),
         (Engine(), ("omni runs again",), "the host was not ours alone: omni runs again"),
     ],
 )
