@@ -21,6 +21,8 @@ COLLECTION = Path(__file__).resolve().parents[2]
 COLLECTION_RECIPES = COLLECTION / "playbooks" / "recipes"
 COLLECTION_PROTOCOLS = COLLECTION / "playbooks" / "protocols"
 PROTOCOL_SCHEMA = "tandem.protocol/v1"
+#: A context below this is no long one.
+MIN_CONTEXT_TOKENS = 2048
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,18 @@ def read_lock(found: FoundRecipe) -> tuple[dict[str, str], str]:
 
 
 def check_gates(found: FoundRecipe, protocols: dict[str, Protocol]) -> None:
-    """Every check a recipe names has to be one of its protocol."""
+    """Every check a recipe names has to be one of its protocol, and a long context has to leave room beside the answer."""
     for profile in found.recipe.profile:
+        quality = protocols.get(profile.quality.protocol) if profile.quality else None
+        if quality and profile.quality and "context" in quality.document:
+            left = (
+                found.recipe.limits.context_tokens - profile.quality.visible_tokens - profile.quality.reasoning_tokens
+            )
+            if left < MIN_CONTEXT_TOKENS:
+                raise InputError(
+                    f"{found.file}: recipe {found.recipe.name!r}: profile {profile.name}: {quality.name} asks for a long context, and "
+                    f"limits.context_tokens = {found.recipe.limits.context_tokens} leaves {left} tokens beside the answer; {MIN_CONTEXT_TOKENS} are needed"
+                )
         protocol = protocols.get(profile.functional.protocol)
         if protocol is None:
             continue

@@ -33,7 +33,7 @@ def json_mismatch(text: str, schema: dict[str, Any], wanted: dict[str, str] | No
     if problem:
         return problem
     for key, pattern in (wanted or {}).items():
-        if not re.fullmatch(pattern, str(value.get(key)), re.IGNORECASE):
+        if not re.fullmatch(pattern, _as_text(value.get(key)), re.IGNORECASE):
             return f"{key} is {value.get(key)!r}, {pattern!r} was wanted"
     return None
 
@@ -128,5 +128,10 @@ def call_written_out(text: str, wanted: list[dict[str, Any]]) -> bool:
 
 def _arguments_fit(arguments: dict[str, Any], patterns: dict[str, str]) -> bool:
     return set(arguments) == set(patterns) and all(
-        re.fullmatch(pattern, str(arguments[key]), re.IGNORECASE) for key, pattern in patterns.items()
+        re.fullmatch(pattern, _as_text(arguments[key]), re.IGNORECASE) for key, pattern in patterns.items()
     )
+
+
+def _as_text(value: Any) -> str:
+    """What a pattern is held against: a string as it is, anything else as JSON. Types are the schema's business."""
+    return value if isinstance(value, str) else json.dumps(value)

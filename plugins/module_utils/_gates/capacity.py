@@ -11,7 +11,7 @@ from typing import Any
 
 from .._words.events import Reply
 from .._words.recipe import CapacityGate
-from .._words.verdict import VerdictName
+from .._words.verdict import CheckResult, VerdictName
 from .delivery import SHARED_PREFIX_TOKENS, Delivery, delivery_of
 from .metrics import (
     METRICS,
@@ -245,3 +245,15 @@ def judge_capacity(run: CapacityRun, document: dict[str, Any]) -> tuple[VerdictN
             f"{untold} of {len(good)} answers carried no usage: without token counts there is no rate",
         )
     return "passed", f"{document['completed']}/{len(run.measured)} requests answered"
+
+
+def capacity_checks(document: dict[str, Any]) -> tuple[CheckResult, ...]:
+    """What has to be said beside a lane's figures."""
+    checks = []
+    if document["failed"]:
+        text = f"{document['failed']} of {document['requested']['requests']} requests failed: {document['failures'][0]['class']}"
+        checks.append(CheckResult("requests", "advisory", "failed", text))
+    note = slow_first(document)
+    if note:
+        checks.append(CheckResult("first_request", "advisory", "passed", "kept and labelled", caveats=(note,)))
+    return tuple(checks)

@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from .._words.verdict import CheckResult, Level
+from .._words.documents import to_document
+from .._words.events import Reply
+from .._words.recipe import FunctionalGate
+from .._words.verdict import CheckResult, GateResult, Level
 from . import text_probes, tool_probes
+from .channels import channel_facts
 from .finding import Finding, Settings, after_channels
 from .session import Session
+from .verdicts import judge_checks
 
 PROBES: dict[str, Callable[[Session, str, Settings], Finding]] = {
     probe.__name__: probe
@@ -38,3 +44,20 @@ def run_check(session: Session, name: str, level: Level, settings: Settings) -> 
     else:
         finding = Finding("inconclusive", "nothing was inspected")
     return CheckResult(name, level, finding.verdict, finding.reason, tuple(session.asked), finding.caveats)
+
+
+def run_functional(
+    session: Session, gate: FunctionalGate, protocol: dict[str, Any]
+) -> tuple[GateResult, dict[str, Any]]:
+    """(result, what functional.json has of it: the checks and what was seen of the reasoning channel)."""
+    levels: list[tuple[str, Level]] = [(name, "required") for name in gate.required] + [
+        (name, "advisory") for name in gate.advisory
+    ]
+    checks: list[CheckResult] = []
+    replies: list[Reply] = []
+    for number, (name, level) in enumerate(levels, start=1):
+        session.tell("functional", f"functional {number}/{len(levels)}: {name}", done=number, total=len(levels))
+        checks.append(run_check(session, name, level, protocol["check"][name]))
+        replies += session.replies
+    result = judge_checks(gate.protocol, tuple(checks))
+    return result, {"profile": session.profile, **to_document(result), "channels": channel_facts(replies)}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,21 +17,19 @@ from .._api.client import Client
 from .._engine.adapters import adapter_for
 from .._evidence.record import artifact
 from .._evidence.store import Lines, write_json
-from .._words.documents import to_document
 from .._words.errors import CampaignError
-from .._words.events import Reply
 from .._words.identity import Identity
 from .._words.recipe import CapacityGate, FunctionalGate, Profile, QualityGate, Recipe
-from .._words.verdict import CheckResult, GateResult, Level, ProfileResult, VerdictName
-from .capacity import CapacityRun, capacity_document, judge_capacity, run_capacity, slow_first
-from .channels import channel_facts
+from .._words.verdict import GateResult, ProfileResult
+from .capacity import capacity_checks, capacity_document, judge_capacity, run_capacity
+from .control import run_control
 from .finding import parser_arguments
-from .functional import run_check
-from .quality import area_scores, run_task
+from .functional import run_functional
+from .quality import run_quality
 from .session import Session
-from .verdicts import judge_checks
 
 Tell = Callable[..., None]
+Record = dict[str, Any]
 
 
 @dataclass
@@ -46,8 +45,8 @@ class LaneGates:
     tell: Tell
     intrusions: Callable[[float], list[str]]
     key_file: str | None = None
-    functional_records: list[dict[str, Any]] = field(default_factory=list)
-    quality_records: list[dict[str, Any]] = field(default_factory=list)
+    functional_records: list[Record] = field(default_factory=list)
+    quality_records: list[Record] = field(default_factory=list)
     capacity_count: int = 0
 
     def run(self) -> tuple[tuple[ProfileResult, ...], str | None]:
@@ -100,48 +99,34 @@ class LaneGates:
         return gates, None
 
     def _functional(self, session: Session, gate: FunctionalGate) -> GateResult:
-        available = self.protocols[gate.protocol]["check"]
-        levels: list[tuple[str, Level]] = [(name, "required") for name in gate.required] + [
-            (name, "advisory") for name in gate.advisory
-        ]
-        checks: list[CheckResult] = []
-        replies: list[Reply] = []
-        for number, (name, level) in enumerate(levels, start=1):
-            self.tell("functional", f"functional {number}/{len(levels)}: {name}", done=number, total=len(levels))
-            checks.append(run_check(session, name, level, available[name]))
-            replies += session.replies
-        result = judge_checks(gate.protocol, tuple(checks))
-        self.functional_records.append(
-            {"profile": session.profile, **to_document(result), "channels": channel_facts(replies)}
-        )
-        write_json(
-            self.folder / "functional.json",
-            artifact("functional", self.identity, {"profiles": self.functional_records}),
-        )
+        result, record = run_functional(session, gate, self.protocols[gate.protocol])
+        self.functional_records.append(record)
+        self._write("functional", {"profiles": self.functional_records})
         return result
 
     def _quality(self, session: Session, gate: QualityGate) -> GateResult:
-        tasks = self.protocols[gate.protocol]["task"]
-        budget = gate.visible_tokens + gate.reasoning_tokens
-        session.asked.clear()
-        attempts = []
-        for number, (name, task) in enumerate(tasks.items(), start=1):
-            self.tell("quality", f"quality {number}/{len(tasks)}: {name}", done=number, total=len(tasks))
-            attempts += run_task(session, name, task, budget)
-        scores = area_scores(attempts)
-        wrong = [attempt for attempt in attempts if attempt.failure]
-        shown = ", ".join(f"{area} {score['passed']}/{score['attempts']}" for area, score in scores.items())
-        verdict: VerdictName = "failed" if wrong else ("passed" if attempts else "inconclusive")
-        reason = f"{shown}; {wrong[0].task}: {wrong[0].failure}" if wrong else (shown or "no task was run")
-        budgets = {
-            "visible_tokens": gate.visible_tokens,
-            "reasoning_tokens": gate.reasoning_tokens,
-            "sent_as": "one cap",
-        }
-        record = {"profile": session.profile, "protocol": gate.protocol, "budget": budgets, "scores": scores}
-        self.quality_records.append({**record, "verdict": verdict, "reason": reason, "attempts": to_document(attempts)})
-        write_json(self.folder / "quality.json", artifact("quality", self.identity, {"profiles": self.quality_records}))
-        return GateResult(gate.protocol, verdict, reason, gate.required)
+        """The reasoning control first; without it the tasks would not be what the profile's name says, and aren't run."""
+        protocol = self.protocols[gate.protocol]
+        channels = self.functional_records[-1]["channels"]
+        control = run_control(
+            session, protocol["control"]["puzzle"], gate.visible_tokens + gate.reasoning_tokens, channels
+        )
+        reference = self._write("control", control, f"control-{session.profile}")
+        if control["verdict"] == "passed":
+            result, record = run_quality(session, gate, protocol, self.recipe.limits.context_tokens)
+        else:
+            reason = f"the reasoning control {control['verdict']}: {control['reason']}; no task was run"
+            result = GateResult(gate.protocol, "inconclusive", reason, gate.required)
+            record = {
+                "profile": session.profile,
+                "protocol": gate.protocol,
+                "verdict": result.verdict,
+                "reason": reason,
+                "attempts": [],
+            }
+        self.quality_records.append({**record, "control": reference})
+        self._write("quality", {"profiles": self.quality_records})
+        return result
 
     def _capacity(self, session: Session, gate: CapacityGate) -> GateResult:
         protocol = self.protocols[gate.protocol]
@@ -160,22 +145,16 @@ class LaneGates:
             "reason": reason,
             "intrusions": intrusions,
         }
-        write_json(
-            self.folder / f"capacity-{self.capacity_count}.json",
-            artifact("capacity", self.identity, {**record, **document}),
-        )
+        self._write("capacity", {**record, **document}, f"capacity-{self.capacity_count}")
         return GateResult(
-            gate.protocol, verdict, reason, True, _capacity_checks(run, document) if verdict == "passed" else ()
+            gate.protocol, verdict, reason, True, capacity_checks(document) if verdict == "passed" else ()
         )
 
-
-def _capacity_checks(run: CapacityRun, document: dict[str, Any]) -> tuple[CheckResult, ...]:
-    """What has to be said beside a lane's figures."""
-    checks = []
-    if document["failed"]:
-        text = f"{document['failed']} of {len(run.measured)} requests failed: {document['failures'][0]['class']}"
-        checks.append(CheckResult("requests", "advisory", "failed", text))
-    note = slow_first(document)
-    if note:
-        checks.append(CheckResult("first_request", "advisory", "passed", "kept and labelled", caveats=(note,)))
-    return tuple(checks)
+    def _write(self, name: str, content: Record, file: str | None = None) -> dict[str, str]:
+        """Writes an artifact; says where it will stand in the packet, and its sha256."""
+        path = self.folder / f"{file or name}.json"
+        write_json(path, artifact(name, self.identity, content))
+        return {
+            "path": f"lanes/{self.recipe.name}/{path.name}",
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        }

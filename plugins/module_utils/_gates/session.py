@@ -58,11 +58,15 @@ class Session:
         max_tokens: int,
         stream: bool = True,
         warmup: bool = False,
+        reasoning: Reasoning | None = None,
         **options: Any,
     ) -> Reply:
-        """One chat completion. A transport fault, a 5xx or a timeout raises :class:`CampaignError`; a 4xx is the engine's answer."""
+        """One chat completion, with the profile's reasoning unless another is given.
+
+        A transport fault, a 5xx or a timeout raises :class:`CampaignError`; a 4xx is the engine's answer.
+        """
         body = requests.chat(
-            self.model, messages, max_tokens=max_tokens, stream=stream, reasoning=self.reasoning, **options
+            self.model, messages, max_tokens=max_tokens, stream=stream, reasoning=reasoning or self.reasoning, **options
         )
         data = requests.encode(body)
         sent_at = time.time()

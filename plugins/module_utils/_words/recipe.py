@@ -241,6 +241,12 @@ class Profile:
     quality: QualityGate | None = None
     capacity: tuple[CapacityGate, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(
+                f"profile name {self.name!r}: it names files; lower-case letters, digits, '.', '_' and '-' only, 96 at most"
+            )
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import DockerFacts, Gpu, HostFacts, Role
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import QualityGate
 from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import (
     Lane,
     Observed,
@@ -121,11 +122,12 @@ def test_every_error_against_the_contract_refuses_and_is_named() -> None:
 
 
 def test_what_is_not_built_is_refused_by_name_and_inspected_all_the_same() -> None:
-    seed = RECIPES["laguna-s-2.1-nvfp4-tp2"]
-    refused = lane(seed)
-    assert "protocol quality/v3 is not in this version" in str(refused.refusal)
+    profile = replace(DEMO.recipe.profile[0], quality=QualityGate("quality/v9"))
+    future = replace(DEMO, recipe=replace(DEMO.recipe, profile=(profile,)))
+    refused = lane(future)
+    assert "protocol quality/v9 is not in this version" in str(refused.refusal)
     assert refused.outcome_if_refused == "not_run"
-    inspected = lane(seed, inspecting=True)
+    inspected = lane(RECIPES["laguna-s-2.1-nvfp4-tp2"], inspecting=True)
     assert "needs 2 roles, the host declares 1" in str(inspected.refusal)
 
 

@@ -167,7 +167,7 @@ def test_a_check_that_the_protocol_does_not_have(tmp_path: Path) -> None:
 
 
 def test_protocols_of_this_version() -> None:
-    assert read_protocol("quality/v3") is None
+    assert read_protocol("quality/v9") is None
     protocol = read_protocol("capacity/v4-reasoning")
     assert protocol is not None
     assert protocol.document["generation_starts_at"] == "first_output"
