@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,10 @@ from .._words.events import ErrorClass, Reply, StreamEvent
 from .client import Exchange
 from .sse import body_events, objects, stream_events
 
+#: What vLLM, SGLang and llama.cpp say to a prompt that doesn't fit with its budget (0.25.1, 0.5.16, xllamacpp 2026.7: the first and the last recorded).
+TOO_LONG = re.compile(
+    r"maximum context length|longer than the model's context length|exceeds the available context size"
+)
 OUTPUT_KINDS = ("reasoning", "content", "tool")
 
 
@@ -26,7 +31,8 @@ def failed_exchange(exchange: Exchange) -> Reply | None:
     if exchange.fault or exchange.status == 200:
         return None
     text = exchange.body[:2000].decode("utf-8", "replace")
-    return Reply(exchange.status, exchange.end_ns, error_class="http_status", error=f"HTTP {exchange.status}: {text}")
+    kind: ErrorClass = "too_long" if exchange.status in (400, 413, 422) and TOO_LONG.search(text) else "http_status"
+    return Reply(exchange.status, exchange.end_ns, error_class=kind, error=f"HTTP {exchange.status}: {text}")
 
 
 def assemble(events: list[StreamEvent], exchange: Exchange) -> Reply:

@@ -107,9 +107,15 @@ class Session:
             reply,
         )
         self.rows.append({"schema": "tandem.row/v1", **_row_document(row)})
-        if reply.is_infrastructure and not (reply.status is not None and 400 <= reply.status < 500):
+        refused = reply.error_class == "http_status" and reply.status is not None and 400 <= reply.status < 500
+        if reply.is_infrastructure and not refused:
+            ours = (
+                "; prompt and budget don't fit what the engine serves: limits or a gate of the recipe are wrong, nothing is said of the model"
+                if reply.error_class == "too_long"
+                else ""
+            )
             raise CampaignError(
-                f"{check}: {plain(reply.error or reply.error_class or 'no answer')}",
+                f"{check}: {plain(reply.error or reply.error_class or 'no answer')}{ours}",
                 row=index,
                 error_class=reply.error_class,
             )

@@ -11,18 +11,20 @@ from typing import Any, Literal
 EventKind = Literal["role", "reasoning", "content", "tool", "finish", "usage", "error", "done"]
 
 #: Failure classes of a row. ``reasoning_exhausted``: the allowance went into reasoning, no visible answer came.
-#: ``transport``, ``http_status``, ``timeout`` and ``cut`` are infrastructure, the others the model's or engine's own.
+#: ``transport``, ``http_status``, ``timeout`` and ``cut`` are infrastructure, as is ``too_long`` (prompt and budget beyond the served context:
+#: our own mistake or the recipe's); the others are the model's or engine's own.
 ErrorClass = Literal[
     "transport",
     "http_status",
     "timeout",
     "cut",
+    "too_long",
     "stream_error",
     "malformed",
     "no_visible_answer",
     "reasoning_exhausted",
 ]
-INFRASTRUCTURE_ERRORS: tuple[ErrorClass, ...] = ("transport", "http_status", "timeout", "cut")
+INFRASTRUCTURE_ERRORS: tuple[ErrorClass, ...] = ("transport", "http_status", "timeout", "cut", "too_long")
 
 
 @dataclass(frozen=True)

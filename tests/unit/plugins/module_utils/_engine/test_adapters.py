@@ -9,7 +9,8 @@ from ansible_collections.tandem.campaign.plugins.module_utils._api.client import
 from ansible_collections.tandem.campaign.plugins.module_utils._engine import sglang_log, vllm_log
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.adapters import adapter_for
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.facts import LiveFacts, Rank
-from ansible_collections.tandem.campaign.tests.fakes.server import scripted
+from ansible_collections.tandem.campaign.tests.fakes.recordings import LLAMA_CPP, VLLM, answer
+from ansible_collections.tandem.campaign.tests.fakes.server import Answer, scripted
 
 #: Twelve lines of the startup log of vLLM 0.25.1 with two ranks on two H200s, 2026-11-30.
 VLLM_LOG = (Path(__file__).resolve().parents[4] / "fixtures" / "engines" / "vllm-0.25.1-tp2.log").read_text()
@@ -108,3 +109,40 @@ def test_sglang_with_one_rank_and_a_draft() -> None:
     pages = {**SGLANG_PAGES, "/server_info": {**SGLANG_PAGES["/server_info"], "speculative_algorithm": "EAGLE"}}
     assert live("sglang", pages, log).speculative == "EAGLE"
     assert live("sglang", {}, log).speculative is None
+
+
+def pages_of(engine: str, names: dict[str, str]) -> Any:
+    """A script that plays recordings by path; what was not recorded is not there."""
+
+    def script(_method: str, path: str, _body: Any) -> Answer:
+        return answer(engine, names[path]) if path in names else (404, {})
+
+    return script
+
+
+def test_recorded_pages_of_vllm() -> None:
+    names = {"/version": "version", "/v1/models": "models", "/metrics": "metrics-after", "/tokenize": "tokenize"}
+    with scripted(pages_of(VLLM, names)) as server:
+        adapter, client = adapter_for("vllm"), Client(server.url)
+        facts = adapter.live_facts(client, VLLM_LOG)
+        assert (facts.version, facts.context_tokens, facts.model_path) == ("0.25.1", 8192, "/models/smollm2-tp2")
+        assert (facts.max_requests, facts.speculative) == (1, "off")
+        # Of 81,288 asked for; the sum over labels, and not the other counters whose names begin alike.
+        assert adapter.cached_prompt_tokens(client) == 416
+        assert adapter.count_tokens(client, [{"role": "user", "content": "hello world"}]) == 2
+
+
+def test_recorded_pages_of_llama_cpp() -> None:
+    names = {
+        "/props": "props",
+        "/metrics": "metrics-after",
+        "/apply-template": "apply-template",
+        "/tokenize": "tokenize",
+    }
+    with scripted(pages_of(LLAMA_CPP, names)) as server:
+        adapter, client = adapter_for("llama_cpp"), Client(server.url)
+        facts = adapter.live_facts(client, "xllamacpp 0.2.5\n")
+        assert (facts.version, facts.context_tokens, facts.max_requests) == ("0.2.5", 2048, 1)
+        assert (facts.model_path, facts.speculative) == ("/hf/hub/model.gguf", "off")
+        assert adapter.cached_prompt_tokens(client) == 136
+        assert adapter.count_tokens(client, [{"role": "user", "content": "hello world"}]) == 2
