@@ -65,12 +65,23 @@ def assemble(events: list[StreamEvent], exchange: Exchange) -> Reply:
         last_output_ns=outputs[-1].at_ns if outputs else None,
         done_marker="done" in by_kind,
         chunks=len(outputs),
+        tokens_at_first_output=counted_at(events, OUTPUT_KINDS),
+        tokens_at_first_visible=counted_at(events, ("content",)),
         first_share=sizes[0] / sum(sizes) if sum(sizes) else None,
         largest_share=max(sizes) / sum(sizes) if sum(sizes) else None,
         oddities=(f"{reasons.count('')} events have an empty string for a finish reason",) if "" in reasons else (),
     )
     error_class, error = _error(reply, exchange, by_kind.get("error", []))
     return replace(reply, error_class=error_class, error=error)
+
+
+def counted_at(events: list[StreamEvent], kinds: tuple[str, ...]) -> int | None:
+    """Completion tokens that the server counted with the first delta of ``kinds``, before the next one came. A count at the end is no such count."""
+    outputs = [number for number, event in enumerate(events) if event.kind in OUTPUT_KINDS]
+    first = next((number for number in outputs if events[number].kind in kinds), None)
+    following = next((number for number in outputs if first is not None and number > first), None)
+    between = [event.data for event in events[first:following] if event.kind == "usage"] if following else []
+    return count_of(between[-1], "completion_tokens") if between else None
 
 
 def _function(event: StreamEvent) -> dict[str, Any]:

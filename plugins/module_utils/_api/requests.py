@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from .._words.recipe import Reasoning
 
-SAMPLING: dict[str, Any] = {"temperature": 0, "top_p": 1, "seed": 1}
+SAMPLING: dict[str, Any] = {"temperature": 0, "top_p": 1, "seed": 1, "presence_penalty": 0, "frequency_penalty": 0}
 
 
 def chat(
@@ -19,25 +20,22 @@ def chat(
     *,
     max_tokens: int,
     stream: bool,
-    reasoning: Reasoning,
+    fields: Mapping[str, Any] | None = None,
     response_format: dict[str, Any] | None = None,
     tools: list[dict[str, Any]] | None = None,
     tool_choice: str | None = None,
 ) -> dict[str, Any]:
-    """Body of POST /v1/chat/completions."""
+    """Body of POST /v1/chat/completions. ``fields``: the engine's own for sampling and reasoning."""
     body: dict[str, Any] = {
         "model": model,
         "messages": messages,
         "max_tokens": max_tokens,
         "stream": stream,
         **SAMPLING,
+        **(fields or {}),
     }
     if stream:
         body["stream_options"] = {"include_usage": True}
-    if reasoning.kwargs:
-        body["chat_template_kwargs"] = reasoning.kwargs
-    if reasoning.effort:
-        body["reasoning_effort"] = reasoning.effort
     if response_format:
         body["response_format"] = response_format
     if tools:

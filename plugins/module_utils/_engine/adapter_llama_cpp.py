@@ -6,15 +6,26 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from .._api.client import Client
+from .._words.recipe import Reasoning
+from .adapter_openai import OpenAi
 from .facts import LiveFacts
 from .pages import get_document, metric, post_document
 
 
-class LlamaCpp:
-    """llama.cpp's server: /props, /metrics, /apply-template and /tokenize."""
+class LlamaCpp(OpenAi):
+    """llama.cpp's server; without fields of its own it samples at temperature 0.8 with top_k 40 (its /props, recorded)."""
+
+    sampling: ClassVar[Mapping[str, Any]] = {"repeat_penalty": 1.0}
+
+    def switches(self, reasoning: Reasoning) -> dict[str, Any]:
+        """It knows no effort in the request; templates that do (gpt-oss) take it as a variable."""
+        effort = {"reasoning_effort": reasoning.effort} if reasoning.effort else {}
+        kwargs = {**effort, **reasoning.kwargs}
+        return {"chat_template_kwargs": kwargs} if kwargs else {}
 
     def live_facts(self, client: Client, startup_log: str) -> LiveFacts:
         props = get_document(client, "/props")

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from .._api.client import Client
 from . import sglang_log
+from .adapter_openai import OpenAi
 from .expects import UNDECIDED
 from .facts import LiveFacts
-from .pages import get_document, metric, post_document
+from .pages import get_document, metric, objects_of, post_document
 
 #: Our name -> its arguments, the first that is decided counts.
 ARGUMENTS = {
@@ -24,17 +26,18 @@ ARGUMENTS = {
 }
 
 
-class Sglang:
+class Sglang(OpenAi):
     """SGLang 0.5."""
+
+    #: ``--sampling-defaults model`` takes these from the repository.
+    sampling: ClassVar[Mapping[str, Any]] = {"repetition_penalty": 1.0}
 
     def live_facts(self, client: Client, startup_log: str) -> LiveFacts:
         info = get_document(client, "/server_info")
         states = info.get("internal_states") or [{}]
         # The scheduler's own copy is the resolved one: auto has become a name there.
         resolved = {**info, **(states[0] if isinstance(states[0], dict) else {})}
-        model = next(
-            (item for item in get_document(client, "/v1/models").get("data") or [] if isinstance(item, dict)), {}
-        )
+        model = next(iter(objects_of(get_document(client, "/v1/models"), "data")), {})
         speculative = str(resolved["speculative_algorithm"] or "off") if "speculative_algorithm" in resolved else None
         settings = {name: value for name, names in ARGUMENTS.items() if (value := _decided(resolved, names))}
         if kind := sglang_log.kv_dtype_of(startup_log):

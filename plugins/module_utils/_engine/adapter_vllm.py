@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from .._api.client import Client
 from . import vllm_log
+from .adapter_openai import OpenAi
 from .facts import LiveFacts
-from .pages import get_document, metric, metric_names, post_document
+from .pages import get_document, metric, metric_names, objects_of, post_document
 
 
-class Vllm:
+class Vllm(OpenAi):
     """vLLM 0.22 to 0.25."""
 
+    #: ``--generation-config auto`` takes these from the repository, and a penalty works at temperature 0, too.
+    sampling: ClassVar[Mapping[str, Any]] = {"repetition_penalty": 1.0}
+
     def live_facts(self, client: Client, startup_log: str) -> LiveFacts:
-        model = next(
-            (item for item in get_document(client, "/v1/models").get("data") or [] if isinstance(item, dict)), {}
-        )
+        model = next(iter(objects_of(get_document(client, "/v1/models"), "data")), {})
         names = metric_names(client)
         drafting = any(name.startswith("vllm:spec_decode") for name in names)
         speculative = vllm_log.speculative_of(startup_log)

@@ -6,18 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from .._api.client import Client
 from .._words.errors import RefusedError
+from .._words.recipe import Reasoning
 from .adapter_llama_cpp import LlamaCpp
+from .adapter_openai import OpenAi
 from .adapter_sglang import Sglang
 from .adapter_vllm import Vllm
 from .facts import LiveFacts
+from .pages import get_document, objects_of
 
 
 class Adapter(Protocol):
-    """One engine's ways."""
+    """One engine's ways; :class:`OpenAi` says what each is for."""
+
+    sampling: ClassVar[Mapping[str, Any]]
+
+    def switches(self, reasoning: Reasoning) -> dict[str, Any]: ...
 
     def live_facts(self, client: Client, startup_log: str) -> LiveFacts: ...
 
@@ -31,6 +38,10 @@ ADAPTERS: dict[str, Adapter] = {"llama_cpp": LlamaCpp(), "vllm": Vllm(), "sglang
 #: Engines whose ranks talk to each other by NCCL in PyTorch.
 COLLECTIVES = ("vllm", "sglang")
 
+#: What /v1/models names as its owner -> the engine.
+OWNERS = {"vllm": "vllm", "sglang": "sglang", "llamacpp": "llama_cpp"}
+COMMON_GROUND = "openai"
+
 
 def has_collective(engine: str, roles: Mapping[str, str]) -> bool:
     """Whether a load's GPUs have to talk to each other. ``roles``: role name -> device."""
@@ -42,3 +53,14 @@ def adapter_for(engine: str) -> Adapter:
     if engine not in ADAPTERS:
         raise RefusedError(f"engine {engine!r} has no adapter in this version ({', '.join(ADAPTERS)} have)")
     return ADAPTERS[engine]
+
+
+def endpoint_engine(client: Client) -> str:
+    """Which engine answers at an address, by the owner that it names; else the common ground."""
+    models = objects_of(get_document(client, "/v1/models"), "data")
+    return next((OWNERS[owner] for model in models if (owner := str(model.get("owned_by"))) in OWNERS), COMMON_GROUND)
+
+
+def endpoint_adapter(engine: str) -> Adapter:
+    """The adapter for an address: an engine's own, or the common ground for one that isn't known."""
+    return ADAPTERS.get(engine, OpenAi())

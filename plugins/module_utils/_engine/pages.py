@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from .._api.client import Client
+from .._api.sse import objects
 
 
 def metric(client: Client, name: str) -> float | None:
@@ -49,3 +50,8 @@ def as_object(body: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def objects_of(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects of a document's list."""
+    return objects(document.get(name))

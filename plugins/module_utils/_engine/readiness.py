@@ -14,7 +14,6 @@ from .._api.client import Client, Exchange
 from .._api.replies import read_reply
 from .._words.errors import CampaignError, EngineError
 from .._words.plan import LaunchPlan
-from .._words.recipe import Reasoning
 from .._words.text import plain
 from .pages import as_object
 
@@ -84,7 +83,7 @@ class Prober:
     def _generate(self) -> str:
         """The smallest request that makes the engine compute. It has all the time that is left: the first one may compile kernels."""
         messages = [{"role": "user", "content": "Say ok."}]
-        body = requests.chat(self.plan.served_name, messages, max_tokens=4, stream=False, reasoning=Reasoning())
+        body = requests.chat(self.plan.served_name, messages, max_tokens=4, stream=False)
         self.generating = time.monotonic()
         left = max(1.0, self._deadline - time.monotonic())
         exchange = self._client.post("/v1/chat/completions", requests.encode(body), timeout_s=left)

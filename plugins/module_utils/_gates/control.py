@@ -27,20 +27,18 @@ def run_control(session: Session, puzzle: str, budget: int, channels: dict[str, 
     session.begin()
     session.tell("quality", "the reasoning control")
     reply = session.chat("reasoning_control", user(puzzle), max_tokens=budget)
-    off = claims_none(session.reasoning)
+    off, sent = claims_none(session.reasoning), session.adapter.switches(session.reasoning)
     contrast = None
-    if off and switches(session.reasoning):
+    if off and sent:
         contrast = session.chat(
             "reasoning_contrast", user(puzzle), max_tokens=CONTRAST_TOKENS, reasoning=Reasoning(mode="on")
         )
     verdict, reason = (
-        judge_off(session.reasoning, reply, contrast, channels, session.parsers)
-        if off
-        else judge_on(session.reasoning, reply)
+        judge_off(sent, reply, contrast, channels, session.parsers) if off else judge_on(session.reasoning, reply)
     )
     return {
         "profile": session.profile,
-        "reasoning": {"mode": session.reasoning.mode, "sent": switches(session.reasoning)},
+        "reasoning": {"mode": session.reasoning.mode, "sent": sent},
         "claim": "no reasoning in any inspected request" if off else "reasoning on a puzzle",
         "verdict": verdict,
         "reason": reason,
@@ -52,12 +50,6 @@ def run_control(session: Session, puzzle: str, budget: int, channels: dict[str, 
         if session.reasoning.mode != "effort"
         else "that this effort differs from the engine's other efforts",
     }
-
-
-def switches(reasoning: Reasoning) -> dict[str, Any]:
-    """What a request carries to set the reasoning, by its name in the body."""
-    sent: dict[str, Any] = {"chat_template_kwargs": reasoning.kwargs} if reasoning.kwargs else {}
-    return {**sent, "reasoning_effort": reasoning.effort} if reasoning.effort else sent
 
 
 def seen(reply: Reply) -> dict[str, Any]:
@@ -88,10 +80,10 @@ def judge_on(reasoning: Reasoning, reply: Reply) -> tuple[VerdictName, str]:
 
 
 def judge_off(
-    reasoning: Reasoning, reply: Reply, contrast: Reply | None, channels: dict[str, Any], parsers: str
+    sent: dict[str, Any], reply: Reply, contrast: Reply | None, channels: dict[str, Any], parsers: str
 ) -> tuple[VerdictName, str]:
-    """None may be seen where it was ruled out; what the engine shows without the switch is said beside it."""
-    what = ", ".join(f"{name} {value}" for name, value in switches(reasoning).items()) or "no switch set"
+    """``sent``: the switches. None may be seen where it was ruled out; what the engine shows without the switch is said beside it."""
+    what = ", ".join(f"{name} {value}" for name, value in sent.items()) or "no switch set"
     requests = channels["requests"] + 1
     found = leak(reply, parsers)
     with_reasoning = channels["with_reasoning"] + (reasoned(reply) or found is not None)

@@ -25,8 +25,13 @@ SHARED_PREFIX_TOKENS = 16
 
 
 def overstatement(reply: Reply) -> float | None:
-    """By which share of itself the decode rate is too high at most, with k from the first delta's part of the output's characters; None where unknown."""
+    """By which share of itself the decode rate is too high at most, with k from the first delta's part of the output's characters; None where unknown.
+
+    0 where the server counts along: its count is in the formula.
+    """
     n = reply.completion_tokens
+    if reply.tokens_at_first_output is not None:
+        return 0.0
     if n is None or n < 2 or reply.first_share is None:
         return None
     k = max(1.0, reply.first_share * n)

@@ -16,6 +16,7 @@ from .._words.events import Reply
 NS = 1_000_000_000
 #: p95 needs 20 samples, p99 a hundred: below, the figure would be the maximum in disguise.
 QUANTILE_NEEDS = {50: 1, 90: 10, 95: 20, 99: 100}
+INTERVAL_TAIL = 0.025
 ESTIMATOR = "nearest-rank"
 GenerationStart = Literal["first_visible", "first_output"]
 
@@ -78,7 +79,10 @@ class Prefill(Metric):
 
 
 class Decode(Metric):
-    """Formula: (completion tokens − 1) / (last output − generation start). With v4-reasoning it is a combined rate."""
+    """Formula: (completion tokens − k) / (last output − generation start). With v4-reasoning it is a combined rate.
+
+    k are the tokens up to and with the delta that starts it, where the server counts along; 1 else, and then the lane's document has the bound.
+    """
 
     tag, unit = "decode_tok_s", "tok/s"
 
@@ -92,7 +96,14 @@ class Decode(Metric):
             raise ValueError("the last output is before the generation's start")
         if span == 0:
             raise NoMetricValue("all output came at one instant")
-        return (reply.completion_tokens - 1) / (span / NS)
+        return (reply.completion_tokens - (counted_before(reply, start) or 1)) / (span / NS)
+
+
+def counted_before(reply: Reply, start: GenerationStart) -> int | None:
+    """Tokens that had been made when the clock of the decode rate started, by the server's own count; None where it doesn't say or can't be right."""
+    counted = reply.tokens_at_first_visible if start == "first_visible" else reply.tokens_at_first_output
+    total = reply.completion_tokens
+    return counted if counted is not None and total is not None and 1 <= counted < total else None
 
 
 class PromptTokens(Metric):
@@ -136,7 +147,11 @@ METRICS: tuple[Metric, ...] = (
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric over a lane. A quantile whose n is too small is None; ``missing`` counts replies without a value."""
+    """One metric over a lane. A quantile whose n is too small is None; ``missing`` counts replies without a value.
+
+    ``p50_interval``, ``p95_interval``: where the quantile of the whole population lies with 95 % confidence, as (lower, upper); an end that so few
+    values can't bound is None.
+    """
 
     unit: str
     n: int
@@ -148,6 +163,8 @@ class Summary:
     p99: float | None
     minimum: float | None
     maximum: float | None
+    p50_interval: tuple[float | None, float | None]
+    p95_interval: tuple[float | None, float | None]
 
 
 def nearest_rank(values: Sequence[float], percent: float) -> float:
@@ -156,6 +173,20 @@ def nearest_rank(values: Sequence[float], percent: float) -> float:
         raise NoMetricValue("no values")
     ordered = sorted(values)
     return ordered[max(1, math.ceil(percent / 100 * len(ordered))) - 1]
+
+
+def quantile_interval(values: Sequence[float], percent: float) -> tuple[float | None, float | None]:
+    """Two order statistics that hold the population's quantile with 95 % confidence, whatever its distribution (binomial tails of 2.5 % each).
+
+    The lower end is value number l with P(fewer than l of n lie below the quantile) <= 2.5 %, the upper one likewise; None where no value does.
+    """
+    ordered, share = sorted(values), percent / 100
+    n = len(ordered)
+    below = [math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)]
+    up_to = [sum(below[: k + 1]) for k in range(n + 1)]
+    lower = max((rank for rank in range(1, n + 1) if up_to[rank - 1] <= INTERVAL_TAIL), default=None)
+    upper = min((rank for rank in range(1, n + 1) if 1 - up_to[rank - 1] <= INTERVAL_TAIL), default=None)
+    return (None if lower is None else ordered[lower - 1]), (None if upper is None else ordered[upper - 1])
 
 
 def summarise(metric: Metric, replies: Iterable[Reply], start: GenerationStart, *, left_out: int = 0) -> Summary:
@@ -173,7 +204,7 @@ def summarise(metric: Metric, replies: Iterable[Reply], start: GenerationStart, 
     }
     return Summary(
         metric.unit, len(values), missing, ESTIMATOR, quantiles[50], quantiles[90], quantiles[95], quantiles[99],
-        min(values, default=None), max(values, default=None),
+        min(values, default=None), max(values, default=None), quantile_interval(values, 50), quantile_interval(values, 95),
     )  # fmt: skip
 
 

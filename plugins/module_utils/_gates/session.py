@@ -65,9 +65,8 @@ class Session:
 
         A transport fault, a 5xx or a timeout raises :class:`CampaignError`; a 4xx is the engine's answer.
         """
-        body = requests.chat(
-            self.model, messages, max_tokens=max_tokens, stream=stream, reasoning=reasoning or self.reasoning, **options
-        )
+        fields = {**self.adapter.sampling, **self.adapter.switches(reasoning or self.reasoning)}
+        body = requests.chat(self.model, messages, max_tokens=max_tokens, stream=stream, fields=fields, **options)
         data = requests.encode(body)
         sent_at = time.time()
         exchange = self.client.post("/v1/chat/completions", data, timeout_s=self.timeout_s)

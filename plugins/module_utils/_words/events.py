@@ -44,6 +44,8 @@ class Reply:
     ``tool_calls``: ``{id, name, arguments, ids, names, fragments}``; the last three as they were given, in order.
     ``oddities``: what is not as the API's documentation has it and yet harms nothing.
     ``first_share``: the first output delta's part of all output characters, 0 to 1; ``largest_share``: the largest delta's.
+    ``tokens_at_first_output``, ``tokens_at_first_visible``: completion tokens as the server counted them up to and with that delta; None where
+    it counts at the end only.
     ``first_output_ns``: first non-empty reasoning, content or tool delta. ``first_visible_ns``: first non-empty
     content. ``last_output_ns``: last non-empty delta. ``end_ns``: the body's end. A value that was not observed is None.
     """
@@ -65,6 +67,8 @@ class Reply:
     last_output_ns: int | None = None
     done_marker: bool | None = None
     chunks: int = 0
+    tokens_at_first_output: int | None = None
+    tokens_at_first_visible: int | None = None
     first_share: float | None = None
     largest_share: float | None = None
     oddities: tuple[str, ...] = ()

@@ -107,3 +107,22 @@ def test_a_whole_body() -> None:
     }
     reply = read_reply(Exchange(200, "", ((5, json.dumps(document).encode()),), 6), streamed=False)
     assert (reply.content, reply.finish_reason, reply.completion_tokens, reply.first_visible_ns) == ("x", "stop", 1, 6)
+
+
+def usage(tokens: int) -> dict[str, int]:
+    return {"prompt_tokens": 9, "completion_tokens": tokens}
+
+
+def test_tokens_at_the_first_delta_where_the_server_counts_along() -> None:
+    reply = streamed(
+        chunk({"reasoning": "a b c"}, usage=usage(3)), chunk({"content": "Pa"}, usage=usage(8)), chunk({"content": "ris"}, usage=usage(9)),
+        chunk({}, finish="stop", usage=usage(9)), DONE,
+    )  # fmt: skip
+    assert (reply.tokens_at_first_output, reply.tokens_at_first_visible, reply.completion_tokens) == (3, 8, 9)
+
+
+def test_a_count_at_the_end_says_nothing_of_the_first_delta() -> None:
+    reply = streamed(chunk({"content": "Pa"}), chunk({"content": "ris"}), chunk({}, finish="stop"), USAGE, DONE)
+    assert (reply.tokens_at_first_output, reply.tokens_at_first_visible) == (None, None)
+    alone = streamed(chunk({"content": "Paris"}), USAGE, DONE)
+    assert (alone.tokens_at_first_output, alone.completion_tokens) == (None, 4)

@@ -7,8 +7,14 @@ from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._api.client import Client
 from ansible_collections.tandem.campaign.plugins.module_utils._engine import sglang_log, vllm_log
-from ansible_collections.tandem.campaign.plugins.module_utils._engine.adapters import adapter_for
+from ansible_collections.tandem.campaign.plugins.module_utils._engine.adapters import (
+    ADAPTERS,
+    adapter_for,
+    endpoint_adapter,
+    endpoint_engine,
+)
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.facts import LiveFacts, Rank
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Reasoning
 from ansible_collections.tandem.campaign.tests.fakes.recordings import LLAMA_CPP, VLLM, answer
 from ansible_collections.tandem.campaign.tests.fakes.server import Answer, scripted
 
@@ -146,3 +152,33 @@ def test_recorded_pages_of_llama_cpp() -> None:
         assert (facts.model_path, facts.speculative) == ("/hf/hub/model.gguf", "off")
         assert adapter.cached_prompt_tokens(client) == 136
         assert adapter.count_tokens(client, [{"role": "user", "content": "hello world"}]) == 2
+
+
+def test_an_address_is_known_by_the_owner_that_it_names() -> None:
+    for engine, known in ((VLLM, "vllm"), (LLAMA_CPP, "llama_cpp")):
+        with scripted(pages_of(engine, {"/v1/models": "models"})) as server:
+            assert endpoint_engine(Client(server.url)) == known
+    pages: list[Any] = [{"data": [{"id": "m", "owned_by": "somebody"}]}, {"data": "none"}, {}]
+    with scripted(lambda _method, _path, _body: (200, pages.pop())) as server:
+        assert [endpoint_engine(Client(server.url)) for _page in range(3)] == ["openai"] * 3
+
+
+def test_the_common_ground_guesses_nothing() -> None:
+    adapter = endpoint_adapter("somebody's")
+    with scripted(lambda _method, _path, _body: (404, {})) as server:
+        client = Client(server.url)
+        assert adapter.live_facts(client, "") == LiveFacts(None, None, None, None, None)
+        assert (adapter.count_tokens(client, []), adapter.cached_prompt_tokens(client)) == (None, None)
+    assert endpoint_adapter("vllm") is ADAPTERS["vllm"]
+    assert adapter.sampling == {}
+
+
+def test_switches_by_engine() -> None:
+    """llama.cpp's server has no effort of its own; the template's variables carry it."""
+    effort, kwargs = Reasoning(mode="effort", effort="low"), Reasoning(mode="off", kwargs={"enable_thinking": False})
+    for engine in ("vllm", "sglang"):
+        assert adapter_for(engine).switches(effort) == {"reasoning_effort": "low"}
+        assert adapter_for(engine).switches(kwargs) == {"chat_template_kwargs": {"enable_thinking": False}}
+        assert adapter_for(engine).sampling == {"repetition_penalty": 1.0}
+    assert adapter_for("llama_cpp").switches(effort) == {"chat_template_kwargs": {"reasoning_effort": "low"}}
+    assert adapter_for("llama_cpp").switches(Reasoning()) == {}

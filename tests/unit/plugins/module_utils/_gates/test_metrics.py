@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.metrics import (
     Decode,
@@ -12,6 +14,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._gates.metrics imp
     Prefill,
     aggregate_output,
     nearest_rank,
+    quantile_interval,
     summarise,
 )  # fmt: skip
 from ansible_collections.tandem.campaign.plugins.module_utils._words.events import Reply
@@ -92,3 +95,21 @@ def test_aggregate_has_the_whole_wall_clock_and_no_guess() -> None:
     assert aggregate_output([reply(tokens=10), reply(tokens=30)], 4 * S) == 10
     assert aggregate_output([reply(tokens=None)], 4 * S) is None
     assert aggregate_output([], 4 * S) is None
+
+
+def test_tokens_that_the_server_counted_before_the_clock_started_are_not_counted_again() -> None:
+    counted = replace(reply(), tokens_at_first_output=5, tokens_at_first_visible=11)
+    assert Decode().value(counted, "first_visible") == 15
+    assert Decode().value(counted, "first_output") == 9
+    impossible = replace(reply(), tokens_at_first_output=41, tokens_at_first_visible=0)
+    assert [Decode().value(impossible, start) for start in ("first_visible", "first_output")] == [20, 10]
+
+
+def test_intervals_are_as_wide_as_so_few_values_make_them() -> None:
+    """Ranks from tables of the binomial distribution: n 12: 3 and 10 for the median; n 100: 40 and 61; p95 of 20 has no upper end."""
+    assert quantile_interval(range(1, 13), 50) == (3, 10)
+    assert quantile_interval(range(1, 101), 50) == (40, 61)
+    assert quantile_interval(range(1, 21), 95) == (17, None)
+    assert quantile_interval(range(1, 101), 95) == (90, 100)
+    assert quantile_interval([1.0, 2.0], 50) == (None, None)
+    assert quantile_interval([], 95) == (None, None)
