@@ -20,7 +20,8 @@ RULE_FILES = {
     "_api/replies", "_api/responses", "_api/sse", "_api/requests", "_evidence/record", "_cache/gguf", "_cache/gguf_types", "_cache/gguf_checkpoint",
     "_cache/safetensors", "_cache/index", "_cache/problem", "_cache/wanted",
     "_cache/quantization", "_cache/architecture", "_cache/checkpoint", "_host/fit", "_host/topology", "_host/engine_variables", "_host/findings",
-    "_gates/coherence", "_gates/answers", "_gates/channels", "_gates/delivery", "_gates/finding", "_gates/metrics", "_gates/prompts", "_gates/verdicts",
+    "_gates/coherence", "_gates/answers",
+    "_gates/calibration", "_gates/channels", "_gates/delivery", "_gates/finding", "_gates/metrics", "_gates/prompts", "_gates/verdicts",
     "_gates/tasks", "_gates/unified_diff",
 }  # fmt: skip
 #: Files that rules may read although their folder is a hand's: they only define a shape.

@@ -9,8 +9,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .._words.recipe import Reasoning
-
 SAMPLING: dict[str, Any] = {"temperature": 0, "top_p": 1, "seed": 1, "presence_penalty": 0, "frequency_penalty": 0}
 
 
@@ -45,9 +43,14 @@ def chat(
 
 
 def responses(
-    model: str, items: Any, *, max_tokens: int, reasoning: Reasoning, tools: list[dict[str, Any]] | None = None
+    model: str,
+    items: Any,
+    *,
+    max_tokens: int,
+    switches: Mapping[str, Any] | None = None,
+    tools: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Body of POST /v1/responses (not streamed)."""
+    """Body of POST /v1/responses (not streamed). ``switches``: as in a chat request; an effort has another place here."""
     body: dict[str, Any] = {
         "model": model,
         "input": items,
@@ -55,9 +58,11 @@ def responses(
         "temperature": 0,
         "top_p": 1,
         "stream": False,
+        **(switches or {}),
     }
-    if reasoning.effort:
-        body["reasoning"] = {"effort": reasoning.effort}
+    effort = body.pop("reasoning_effort", None)
+    if effort:
+        body["reasoning"] = {"effort": effort}
     if tools:
         body["tools"] = [{"type": "function", **tool["function"]} for tool in tools]
     return body

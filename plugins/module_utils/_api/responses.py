@@ -17,10 +17,10 @@ from .sse import objects
 
 def read_responses(exchange: Exchange) -> Reply:
     """The reply of a Responses document. ``body`` is all of it, ``finish_reason`` its status."""
-    empty = Reply(exchange.status, exchange.end_ns, error_class=exchange.fault, error=exchange.fault_text)
+    empty = Reply(exchange.status, exchange.end_ns, "responses", error_class=exchange.fault, error=exchange.fault_text)
     failed = empty if exchange.fault else failed_exchange(exchange)
     if failed:
-        return failed
+        return replace(failed, route="responses")
     try:
         document = json.loads(exchange.body)
     except ValueError:

@@ -25,13 +25,22 @@ TOOL_MARKER = re.compile(
     re.IGNORECASE,
 )
 
+#: How a model talks to itself of the person who asks; the published campaign's Inkling began so in Responses, without any mark.
+#: No question of the protocols is about a user, so no answer begins so.
+SELF_TALK = re.compile(
+    r"\A\W*(?:okay|alright|hmm|so|well|first)?[,.]?\s*(?:(?:the|this) user(?:'s)? (?:wants|want|is asking|asks|asked|says|said|requests|needs|just|question)"
+    r"|(?:we|i) (?:need|have|should|must) (?:to )?(?:answer|respond|reply|output)\b)",
+    re.IGNORECASE,
+)
+
 
 def leak(reply: Reply, parsers: str = "") -> str | None:
-    """Markup of another channel in the visible text. ``parsers``: the parser arguments that the engine is served with."""
+    """Markup of another channel in the visible text, or reasoning without any. ``parsers``: the parser arguments that the engine is served with."""
     served = f" (served with {parsers})" if parsers else " (no parser is set)"
     for marker, what, setting in (
         (REASONING_MARKER, "reasoning marker", "reasoning parser"),
         (TOOL_MARKER, "tool markup", "tool-call parser"),
+        (SELF_TALK, "reasoning about the request", "reasoning parser"),
     ):
         found = marker.search(reply.content)
         if found:
@@ -83,9 +92,16 @@ def oddities(reply: Reply, reasoning: Reasoning) -> tuple[str, ...]:
     return odd
 
 
-def channel_facts(replies: Iterable[Reply]) -> dict[str, Any]:
-    """What was seen of the reasoning channel: requests, how many had reasoning, the fields, characters and tokens; no text."""
+def channels_by_route(replies: Iterable[Reply]) -> dict[str, dict[str, Any]]:
+    """:func:`channel_facts` of chat completions and of Responses apart: the second API may not know the switch, and quality only uses the first."""
     replies = list(replies)
+    return {
+        route: channel_facts([reply for reply in replies if reply.route == route]) for route in ("chat", "responses")
+    }
+
+
+def channel_facts(replies: list[Reply]) -> dict[str, Any]:
+    """What was seen of the reasoning channel: requests, how many had reasoning, the fields, characters and tokens; no text."""
     counts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
     return {
         "requests": len(replies),

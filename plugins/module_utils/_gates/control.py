@@ -19,7 +19,7 @@ CONTRAST_TOKENS = 256
 
 
 def run_control(session: Session, puzzle: str, budget: int, channels: dict[str, Any]) -> dict[str, Any]:
-    """The control's document without its identity. ``channels``: what the functional gate saw of the reasoning channel.
+    """The control's document without its identity. ``channels``: what the functional gate saw of chat completions' reasoning.
 
     Off: none of the inspected requests may have any; the same puzzle without the switch shows, as a contrast, what the switch kept away.
     On or effort: the puzzle has to show some.
@@ -39,7 +39,7 @@ def run_control(session: Session, puzzle: str, budget: int, channels: dict[str, 
     return {
         "profile": session.profile,
         "reasoning": {"mode": session.reasoning.mode, "sent": sent},
-        "claim": "no reasoning in any inspected request" if off else "reasoning on a puzzle",
+        "claim": "no reasoning in any inspected chat completion" if off else "reasoning on a puzzle",
         "verdict": verdict,
         "reason": reason,
         "functional": channels,

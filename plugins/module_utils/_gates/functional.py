@@ -13,7 +13,7 @@ from .._words.events import Reply
 from .._words.recipe import FunctionalGate
 from .._words.verdict import CheckResult, GateResult, Level
 from . import text_probes, tool_probes
-from .channels import channel_facts
+from .channels import channels_by_route
 from .finding import Finding, Settings, after_channels
 from .session import Session
 from .verdicts import judge_checks
@@ -60,4 +60,9 @@ def run_functional(
         checks.append(run_check(session, name, level, protocol["check"][name]))
         replies += session.replies
     result = judge_checks(gate.protocol, tuple(checks))
-    return result, {"profile": session.profile, **to_document(result), "channels": channel_facts(replies)}
+    return result, {
+        "profile": session.profile,
+        **to_document(result),
+        "reasoning_tokens_allowed": session.reasoning_tokens,
+        "channels": channels_by_route(replies),
+    }

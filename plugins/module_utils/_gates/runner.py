@@ -19,7 +19,7 @@ from .._evidence.record import artifact
 from .._evidence.store import Lines, write_json
 from .._words.errors import CampaignError
 from .._words.identity import Identity
-from .._words.recipe import CapacityGate, FunctionalGate, Profile, QualityGate, Recipe
+from .._words.recipe import CapacityGate, Profile, QualityGate, Recipe
 from .._words.verdict import GateResult, ProfileResult
 from .capacity import capacity_checks, capacity_document, judge_capacity, run_capacity
 from .control import run_control
@@ -59,7 +59,7 @@ class LaneGates:
             for profile in self.recipe.profile:
                 session = Session(
                     Client(self.base_url, self.key_file), adapter_for(self.recipe.engine.kind), self.recipe.name, profile.name, profile.reasoning,
-                    rows, self.tell, seed=self.seed, parsers=parser_arguments(self.recipe.args), next_index=index,
+                    rows, self.tell, self.recipe.limits.context_tokens, seed=self.seed, parsers=parser_arguments(self.recipe.args), next_index=index,
                 )  # fmt: skip
                 gates, fault = self._profile(session, profile)
                 index = session.next_index
@@ -73,7 +73,7 @@ class LaneGates:
     def _profile(self, session: Session, profile: Profile) -> tuple[list[GateResult], str | None]:
         """Gates in order; after a required one that didn't pass, the rest is ``not_run``."""
         steps: list[tuple[str, bool, Callable[[], GateResult]]] = [
-            (profile.functional.protocol, True, partial(self._functional, session, profile.functional)),
+            (profile.functional.protocol, True, partial(self._functional, session, profile)),
         ]
         if profile.quality:
             steps.append(
@@ -98,8 +98,11 @@ class LaneGates:
                 stopped = f"{protocol} {result.verdict} before it"
         return gates, None
 
-    def _functional(self, session: Session, gate: FunctionalGate) -> GateResult:
-        result, record = run_functional(session, gate, self.protocols[gate.protocol])
+    def _functional(self, session: Session, profile: Profile) -> GateResult:
+        """With an allowance for reasoning beside each check's own; the gates after it have theirs in their budgets."""
+        session.reasoning_tokens = profile.functional_reasoning_tokens
+        result, record = run_functional(session, profile.functional, self.protocols[profile.functional.protocol])
+        session.reasoning_tokens = 0
         self.functional_records.append(record)
         self._write("functional", {"profiles": self.functional_records})
         return result
@@ -107,7 +110,7 @@ class LaneGates:
     def _quality(self, session: Session, gate: QualityGate) -> GateResult:
         """The reasoning control first; without it the tasks would not be what the profile's name says, and aren't run."""
         protocol = self.protocols[gate.protocol]
-        channels = self.functional_records[-1]["channels"]
+        channels = self.functional_records[-1]["channels"]["chat"]
         control = run_control(
             session, protocol["control"]["puzzle"], gate.visible_tokens + gate.reasoning_tokens, channels
         )

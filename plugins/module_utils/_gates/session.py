@@ -22,13 +22,18 @@ from .._words.errors import CampaignError
 from .._words.events import Reply, Row
 from .._words.recipe import Reasoning
 from .._words.text import plain
+from .calibration import Calibration
+from .prompts import Messages
 
 KEEP_CHARACTERS = 4000
+#: Room in the context for a prompt that nobody has counted, and for what a chat template adds to one that was.
+SHORT_PROMPT_TOKENS = 1024
+TEMPLATE_TOKENS = 64
 
 
 @dataclass
 class Session:
-    """One profile's conversation with one engine."""
+    """One profile's conversation with one engine. ``reasoning_tokens``: what each request may spend on reasoning beside its visible answer."""
 
     client: Client
     adapter: Adapter
@@ -37,6 +42,8 @@ class Session:
     reasoning: Reasoning
     rows: Lines
     tell: Callable[..., None]
+    context_tokens: int = 32768
+    reasoning_tokens: int = 0
     timeout_s: float = 600.0
     seed: str = ""
     protocol: str = ""
@@ -44,6 +51,7 @@ class Session:
     asked: list[int] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     next_index: int = 0
+    calibration: Calibration | None = None
 
     def begin(self) -> None:
         """Before a check: what is asked from now on is its own."""
@@ -59,41 +67,66 @@ class Session:
         stream: bool = True,
         warmup: bool = False,
         reasoning: Reasoning | None = None,
+        prompt_tokens: int = SHORT_PROMPT_TOKENS,
         **options: Any,
     ) -> Reply:
-        """One chat completion, with the profile's reasoning unless another is given.
+        """One chat completion, with the profile's reasoning unless another is given. ``prompt_tokens``: of a long prompt, as it was counted.
 
         A transport fault, a 5xx or a timeout raises :class:`CampaignError`; a 4xx is the engine's answer.
         """
-        fields = {**self.adapter.sampling, **self.adapter.switches(reasoning or self.reasoning)}
-        body = requests.chat(self.model, messages, max_tokens=max_tokens, stream=stream, fields=fields, **options)
-        data = requests.encode(body)
-        sent_at = time.time()
-        exchange = self.client.post("/v1/chat/completions", data, timeout_s=self.timeout_s)
-        return self._keep(check, body, data, read_reply(exchange, streamed=stream), sent_at, warmup)
+        fields = self._fields(reasoning or self.reasoning)
+        limit = self._limit(max_tokens, prompt_tokens)
+        body = requests.chat(self.model, messages, max_tokens=limit, stream=stream, fields=fields, **options)
+        return self._send(check, body, warmup=warmup)
 
     def responses(self, check: str, items: Any, *, max_tokens: int, tools: list[dict[str, Any]] | None = None) -> Reply:
         """One request to /v1/responses; the reply's ``body`` is its whole document."""
-        body = requests.responses(self.model, items, max_tokens=max_tokens, reasoning=self.reasoning, tools=tools)
+        limit = self._limit(max_tokens, SHORT_PROMPT_TOKENS)
+        switches = self.adapter.switches(self.reasoning)
+        body = requests.responses(self.model, items, max_tokens=limit, switches=switches, tools=tools)
+        return self._send(check, body, warmup=False)
+
+    def _limit(self, visible: int, prompt_tokens: int) -> int:
+        """Visible and reasoning tokens as one cap, as far as the context holds it beside the prompt."""
+        left = self.context_tokens - prompt_tokens - TEMPLATE_TOKENS
+        return max(visible, min(visible + self.reasoning_tokens, left))
+
+    def count_tokens(self, messages: Messages) -> int | None:
+        """By the engine's tokenizer; where it has no page for it, by characters, calibrated by usage. None where neither works."""
+        if self.calibration is None:
+            counted = self.adapter.count_tokens(self.client, messages)
+            if counted is not None:
+                return counted
+            self.calibration = Calibration(self._measured, self.seed, self.context_tokens - TEMPLATE_TOKENS)
+        return self.calibration(messages)
+
+    def _measured(self, messages: Messages) -> int | None:
+        """A row that is marked as a warm-up and is no part of any check."""
+        self.tell("prompts", "calibrating the length of prompts by usage")
+        body = requests.chat(self.model, messages, max_tokens=2, stream=False, fields=self._fields(self.reasoning))
+        return self._send("calibration", body, warmup=True, counts=False).prompt_tokens
+
+    def _fields(self, reasoning: Reasoning) -> dict[str, Any]:
+        return {**self.adapter.sampling, **self.adapter.switches(reasoning)}
+
+    def _send(self, check: str, body: dict[str, Any], *, warmup: bool, counts: bool = True) -> Reply:
+        """One request by the API that its body is for. ``counts``: it is part of the check that has begun."""
+        is_chat = "messages" in body
         data = requests.encode(body)
         sent_at = time.time()
-        exchange = self.client.post("/v1/responses", data, timeout_s=self.timeout_s)
-        return self._keep(
-            check,
-            body,
-            data,
-            read_responses(exchange),
-            sent_at,
-            warmup=False,
+        exchange = self.client.post(
+            "/v1/chat/completions" if is_chat else "/v1/responses", data, timeout_s=self.timeout_s
         )
+        reply = read_reply(exchange, streamed=body["stream"]) if is_chat else read_responses(exchange)
+        return self._keep(check, body, data, reply, sent_at, warmup, counts)
 
-    def count_tokens(self, messages: list[dict[str, Any]]) -> int | None:
-        return self.adapter.count_tokens(self.client, messages)
-
-    def _keep(self, check: str, body: dict[str, Any], data: bytes, reply: Reply, sent_at: float, warmup: bool) -> Reply:
+    def _keep(
+        self, check: str, body: dict[str, Any], data: bytes, reply: Reply, sent_at: float, warmup: bool, counts: bool
+    ) -> Reply:
         index, self.next_index = self.next_index, self.next_index + 1
-        self.asked.append(index)
-        self.replies.append(reply)
+        if counts:
+            self.asked.append(index)
+            self.replies.append(reply)
         row = Row(
             index,
             self.profile,

@@ -90,7 +90,9 @@ def retrieval(session: Session, name: str, settings: Settings) -> Finding:
 
         prompt = sized_prompt(nonce(session.seed, name, depth), settings["target_tokens"], build, session.count_tokens)
         session.tell(name, f"retrieval at depth {depth:g}")
-        reply = session.chat(name, prompt.messages, max_tokens=settings["max_tokens"])
+        reply = session.chat(
+            name, prompt.messages, max_tokens=settings["max_tokens"], prompt_tokens=prompt.counted or prompt.target
+        )
         missed = None if code in reply.content else f"depth {depth:g}: the code {code} was not found"
         problem = fault(reply) or wrong_answer(missed, reply)
         if problem:

@@ -41,7 +41,7 @@ class StreamEvent:
 class Reply:
     """A request's answer, streamed or whole, in one shape.
 
-    ``tool_calls``: ``{id, name, arguments, ids, names, fragments}``; the last three as they were given, in order.
+    ``route``: by which API it came. ``tool_calls``: ``{id, name, arguments, ids, names, fragments}``; the last three as they were given, in order.
     ``oddities``: what is not as the API's documentation has it and yet harms nothing.
     ``first_share``: the first output delta's part of all output characters, 0 to 1; ``largest_share``: the largest delta's.
     ``tokens_at_first_output``, ``tokens_at_first_visible``: completion tokens as the server counted them up to and with that delta; None where
@@ -52,6 +52,7 @@ class Reply:
 
     status: int | None
     end_ns: int
+    route: Literal["chat", "responses"] = "chat"
     content: str = ""
     reasoning: str = ""
     reasoning_field: str | None = None

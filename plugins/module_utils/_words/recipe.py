@@ -188,12 +188,16 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class FunctionalGate:
-    """Which checks of the protocol run, and what a failure means."""
+    """Which checks of the protocol run, and what a failure means.
+
+    ``reasoning_tokens``: beside each check's own allowance for the visible answer; by default :data:`REASONING_TOKENS` where the profile reasons.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     protocol: str
     required: tuple[str, ...]
     advisory: tuple[str, ...] = ()
+    reasoning_tokens: int | None = None
 
     def __post_init__(self) -> None:
         both = sorted(set(self.required) & set(self.advisory))
@@ -201,6 +205,10 @@ class FunctionalGate:
             raise ValueError(f"check {both[0]!r} is both required and advisory")
         if not self.required:
             raise ValueError("a functional gate needs at least one required check")
+
+
+#: What a profile that reasons may spend on it beside a visible answer (the published campaign's headroom).
+REASONING_TOKENS = 4096
 
 
 @dataclass(frozen=True)
@@ -246,6 +254,13 @@ class Profile:
             raise ValueError(
                 f"profile name {self.name!r}: it names files; lower-case letters, digits, '.', '_' and '-' only, 96 at most"
             )
+
+    @property
+    def functional_reasoning_tokens(self) -> int:
+        """The functional gate's allowance for reasoning."""
+        declared = self.functional.reasoning_tokens
+        silent = self.reasoning.mode == "off"
+        return declared if declared is not None else (0 if silent else REASONING_TOKENS)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def replies(lane: dict[str, Any]) -> list[Reply]:
         Reply(
             200,
             round(e2e * 1e6),
-            "x",
+            content="x",
             prompt_tokens=prompt,
             completion_tokens=output,
             first_output_ns=round(first_output * 1e6),

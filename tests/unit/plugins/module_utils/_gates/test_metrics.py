@@ -33,7 +33,7 @@ def reply(
     return Reply(
         200,
         6 * S,
-        "x",
+        content="x",
         prompt_tokens=prompt,
         completion_tokens=tokens,
         first_output_ns=output,

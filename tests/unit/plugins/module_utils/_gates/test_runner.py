@@ -87,7 +87,7 @@ def test_all_passed(tmp_path: Path) -> None:
     assert fault is None
     assert {name: gate.verdict for name, gate in gates.items()} == dict.fromkeys(profile_protocols(PROFILE), "passed")
     assert gates["quality/starter-v1"].reason == "intelligence 6/6, session 3/3"
-    channels = json.loads((tmp_path / "functional.json").read_text())["profiles"][0]["channels"]
+    channels = json.loads((tmp_path / "functional.json").read_text())["profiles"][0]["channels"]["chat"]
     assert channels == {
         "requests": 2, "with_reasoning": 0, "fields": [], "reasoning_characters": 0, "reasoning_tokens": None, "reasoning_tokens_told_by": 0
     }  # fmt: skip
