@@ -129,7 +129,7 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
             "derived": engine["derived"],
             "lock": engine["lock"],
             "report": lane["image"],
-            "reason": "the process runtime has no image; the engine lock pins the build" if engine["lock"] else None,
+            "reason": no_image(engine, identity),
         },
         "verdict": verdict,
         "attempt": {"attempt": attempt, "role": role, "reason": verdict["reason"]},
@@ -141,6 +141,13 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
         documents["nccl"] = {"verdict": "not_run", "reason": reason}
     for name, content in documents.items():
         write_json(folder / f"{name}.json", {"schema": f"tandem.{name}/v1", "identity": identity, **content})
+
+
+def no_image(engine: dict[str, Any], identity: dict[str, Any]) -> str | None:
+    """Why there is no report of an image; None where there is one."""
+    if identity["simulated"]:
+        return "a rehearsal looks at no image; its engine is played"
+    return "the process runtime has no image; the engine lock pins the build" if engine["lock"] else None
 
 
 def restore_document(packet: Path, given_back: bool, held: bool) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._engine.adapters import has_collective
-from ..module_utils._engine.container_spec import image_name
 from ..module_utils._evidence.record import stamp, utc
 from ..module_utils._host.topology import drift
 from ..module_utils._mode.lock import DEFAULT_LOCK
@@ -24,15 +23,18 @@ from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.host import DOCKER_SOCKET, HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity
 from ..module_utils._words.text import plain
+from ..plugin_utils.lane import Lane, Observed
 from ..plugin_utils.packets import Packet
-from ..plugin_utils.planning import Lane, Observed, decide, fatal, host_problems
+from ..plugin_utils.planning import decide
 from ..plugin_utils.programs import launchers
 from ..plugin_utils.provenance import collection_identity
 from ..plugin_utils.recipes import FoundRecipe, read_recipes, recipe_named, search_path
+from ..plugin_utils.refusals import fatal, host_problems
 from ..plugin_utils.rendering import lane_lines
 from ..plugin_utils.settings import assumed_facts, campaign_id, host_declaration
 from ..plugin_utils.signatures import known_signatures
 from ..plugin_utils.sources import source_documents
+from ..plugin_utils.wanted import needs_docker, unique_images, unique_patch_sets, unique_snapshots
 
 UNKNOWN_YET = {
     "recipe": "the document speaks of the host, not of a lane",
@@ -69,6 +71,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "docker_network": {"type": "str", "choices": ["bridge", "host"], "default": "bridge"},
     "docker_gpus": {"type": "str", "choices": ["nvidia", "cdi"], "default": "nvidia"},
     "engine_key_file": {"type": "str"},
+    "rehearsal": {"type": "dict"},
     "signatures": {"type": "list", "elements": "dict", "default": []},
     "takeover": {"type": "bool", "default": False},
     "dir": {"type": "str", "default": ""},
@@ -111,7 +114,10 @@ class ActionModule(ActionBase):
             raise fatal(problems)
         packet = Packet(packet_folder(options["dir"], campaign, name))
         facts = from_document(HostFacts, report["facts"]) if report else assumed_facts(options["host_class"])
-        base = Identity(campaign, name, utc(time.time()), collection_identity(), simulated=False, unknown=UNKNOWN_YET)
+        simulated = host.rehearsal is not None
+        base = Identity(
+            campaign, name, utc(time.time()), collection_identity(), simulated=simulated, unknown=UNKNOWN_YET
+        )
         lanes = self._lanes(found, host, facts, base, options)
         differences = drift(options["host_class"], to_document(facts)) if report else []
         for text in differences if options["show"] or options["snapshots"] else []:
@@ -152,9 +158,9 @@ class ActionModule(ActionBase):
             "topology_sha256": sha256_of(facts),
             "packet": str(packet.folder),
             "attempt": attempt,
-            "snapshots": unique_snapshots(lanes),
+            "snapshots": unique_snapshots(lanes, host),
             "images": unique_images(lanes, host),
-            "patch_sets": unique_patch_sets(lanes),
+            "patch_sets": unique_patch_sets(lanes, host),
             "docker_socket": host.docker_socket if needs_docker(lanes, host) else "",
             "lanes": documents,
             "to_run": [document["name"] for document in documents if document["action"] == "run"],
@@ -165,71 +171,6 @@ def packet_folder(directory: str, campaign: str, host: str) -> Path:
     """``campaign_dir/campaign_id/host``; by default below the folder ansible-playbook was called from."""
     base = Path(directory).expanduser() if directory else Path(os.environ.get("PWD") or Path.cwd()) / "campaigns"
     return base.absolute() / campaign / host
-
-
-def unique_snapshots(lanes: list[Lane]) -> list[dict[str, Any]]:
-    """What snapshot_verify has to look at, each snapshot once; ``image`` is the one that would read it out of a volume."""
-    wanted: dict[tuple[str, str], dict[str, Any]] = {}
-    for lane in lanes:
-        model = lane.found.recipe.model
-        document: dict[str, Any] = {
-            "repo": model.repo,
-            "revision": model.revision,
-            "file": model.file,
-            "required_files": list(model.required_files),
-            "sha256": model.sha256,
-            "remote_code": model.trust_remote_code,
-        }
-        if lane.found.recipe.engine.runtime == "docker":
-            document["image"] = image_name(lane.found.recipe)
-        wanted.setdefault((model.repo, model.revision), document)
-    return list(wanted.values())
-
-
-def unique_images(lanes: list[Lane], host: HostDeclaration) -> list[dict[str, Any]]:
-    """What image_verify has to look at and images.yml to pull or build, each image once, with the devices it has to get."""
-    wanted: dict[str, dict[str, Any]] = {}
-    for lane in lanes:
-        recipe = lane.found.recipe
-        if recipe.engine.runtime != "docker":
-            continue
-        roles = list(host.gpu_roles.values())[: recipe.needs.roles]
-        cdi = host.docker_gpus == "cdi"
-        devices = [f"nvidia.com/gpu={role.uuid}" if cdi else str(role.uuid) for role in roles if role.uuid]
-        document: dict[str, Any] = {"image": image_name(recipe), "derived": None}
-        if recipe.engine.derived and lane.patch_set:
-            patch_set, sha256 = lane.patch_set
-            document["derived"] = {"base": recipe.engine.derived.base, "patch_set": patch_set.name, "sha256": sha256}
-        known = wanted.setdefault(document["image"], {**document, "devices": devices, "driver": "cdi" if cdi else ""})
-        if len(devices) > len(known["devices"]):
-            known["devices"] = devices
-    return list(wanted.values())
-
-
-def unique_patch_sets(lanes: list[Lane]) -> list[dict[str, Any]]:
-    """What images.yml builds: base, patch set with its hash, and the wheels that have to be fetched for it."""
-    found = {}
-    for lane in lanes:
-        derived = lane.found.recipe.engine.derived
-        if derived and lane.patch_set:
-            patch_set, sha256 = lane.patch_set
-            wheels = [
-                {"name": patch.wheel, "url": patch.url, "sha256": patch.sha256}
-                for patch in patch_set.patch
-                if patch.wheel
-            ]
-            found[image_name(lane.found.recipe)] = {
-                "base": derived.base,
-                "patch_set": to_document(patch_set),
-                "sha256": sha256,
-                "wheels": wheels,
-            }
-    return list(found.values())
-
-
-def needs_docker(lanes: list[Lane], host: HostDeclaration) -> bool:
-    """Whether the host is asked about its Docker Engine at all."""
-    return any(lane.found.recipe.engine.runtime == "docker" for lane in lanes) or host.cache.volume is not None
 
 
 def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: str, *, fresh: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..module_utils._words.documents import from_document, to_document
 from ..module_utils._words.recipe import Recipe
 from ..module_utils._words.text import plain
 from ..module_utils._words.verdict import VERDICT_SCHEMA, Caveat, LaneResult, ProfileResult, RestoreResult
-from ..plugin_utils.outcome_table import outcome_rows, text_table
+from ..plugin_utils.outcome_table import SIMULATED, outcome_rows, text_table
 from ..plugin_utils.packets import Packet
 from ..plugin_utils.report import markdown_report
 
@@ -113,6 +113,8 @@ class ActionModule(ActionBase):
         self._display.display("")
         for line in text_table(outcome_rows(document["lanes"])):
             self._display.display(line)
+        if document["simulated"]:
+            self._display.display(f"\n{SIMULATED}")
         restore = document["restore"]
         self._display.display(f"\n{document['host']}: {document['outcome']}: {plain(document['reason'], 300)}")
         self._display.display(f"{document['host']}: restore {restore['verdict']}: {plain(restore['reason'], 200)}")

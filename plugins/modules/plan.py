@@ -105,6 +105,12 @@ options:
   engine_key_file:
     description: A file on the host with the key that the engine asks for, where its image sets one.
     type: str
+  rehearsal:
+    description:
+      - A dress rehearsal. Every lane's engine is played by C(program), started with C(python) and a behaviour C(<recipe>.toml) from the folder C(behaviours);
+        C(time_scale) replaces the behaviours' own.
+      - No weights, image, GPU or engine environment is looked at, roles have to be C(kind) V(cpu), and all evidence is marked C(simulated).
+    type: dict
   signatures:
     description: Signatures of engines' logs beside the collection's own, validated here; M(tandem.campaign.engine) uses them.
     type: list

@@ -11,6 +11,8 @@ from typing import Any
 from ..module_utils._words.text import plain
 
 GATES = ("functional", "quality", "capacity")
+#: What stands beside every table of a rehearsal.
+SIMULATED = "A rehearsal: engines were played, their times are made up, and nothing here is a measurement."
 HEADER = ("lane", "outcome", *GATES, "control", "caveats")
 
 

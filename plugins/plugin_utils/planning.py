@@ -6,69 +6,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from ..module_utils._cache.quantization import Quantization, label_problem
-from ..module_utils._engine.adapters import ADAPTERS, COLLECTIVES
 from ..module_utils._engine.container_spec import image_name
 from ..module_utils._engine.expects import expected_settings
-from ..module_utils._engine.spec import FLAGS, assign_roles, launch_plan
-from ..module_utils._host.docker_facts import engine_problems
+from ..module_utils._engine.spec import assign_roles, launch_plan
 from ..module_utils._host.findings import contract_findings
 from ..module_utils._host.fit import Fit, estimate_fit
 from ..module_utils._host.rules import Need, contract_for
-from ..module_utils._images.image import repeated_entrypoint
-from ..module_utils._words.documents import from_document, sha256_of, to_document
-from ..module_utils._words.errors import CampaignError, RefusedError
-from ..module_utils._words.host import HostDeclaration, HostFacts
+from ..module_utils._words.documents import sha256_of, to_document
+from ..module_utils._words.errors import RefusedError
+from ..module_utils._words.host import HostDeclaration, HostFacts, RuntimeName
 from ..module_utils._words.identity import Identity, LaneKeyParts, lane_key
-from ..module_utils._words.patch import PatchSet
-from ..module_utils._words.plan import Contract, ContractFinding, LaunchPlan
+from ..module_utils._words.plan import LaunchPlan
 from ..module_utils._words.recipe import Recipe
+from .lane import Lane, Observed
 from .patch_sets import read_patch_set
-from .recipes import FoundRecipe, Protocol, check_gates, read_lock, read_protocol
+from .recipes import FoundRecipe, check_gates, read_lock, read_protocol
+from .refusals import refuse_entrypoint, refuse_what_is_not_built, refuse_what_the_host_lacks
 from .sources import sources_of
 
-
-@dataclass(frozen=True)
-class Observed:
-    """What the host told: facts, engine environments, snapshot reports by (repo, revision), image reports. Empty when only inspecting."""
-
-    facts: HostFacts
-    engine_environments: Mapping[str, Any] = field(default_factory=dict)
-    snapshots: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+#: In place of a snapshot's report: nothing of it is read in a rehearsal, and its lanes' keys say so.
+NOT_READ: Mapping[str, Any] = {
+    "proof": "rehearsal",
+    "reason": "a rehearsal reads no weights; nothing is proven about this snapshot",
+    "problems": [],
+    "texts": [],
+}
 
 
-@dataclass(frozen=True)
-class Lane:
-    """One recipe on one host, decided. ``refusal``: why it may not run here; ``outcome_if_refused`` says what that makes of it."""
-
-    found: FoundRecipe
-    protocols: Mapping[str, Protocol]
-    missing_protocols: tuple[str, ...]
-    contract: Contract
-    plan: LaunchPlan | None
-    identity: Identity
-    key: str | None
-    weights: Mapping[str, Any] | None
-    image: Mapping[str, Any] | None = None
-    patch_set: tuple[PatchSet, str] | None = None
-    fit: Fit | None = None
-    findings: tuple[ContractFinding, ...] = ()
-    refusal: str | None = None
-    outcome_if_refused: str = "infrastructure"
-
-
-def host_class(facts: HostFacts, host: HostDeclaration, runtime: str, roles: int) -> dict[str, Any]:
-    """GPU model × n, driver, runtime; for CPU roles the CPU instead."""
+def host_class(facts: HostFacts, host: HostDeclaration, runtime: RuntimeName, roles: int) -> dict[str, Any]:
+    """GPU model × n, driver, runtime; for CPU roles the CPU instead. A rehearsal is a class of its own."""
     devices = [role.device for role in list(host.gpu_roles.values())[:roles]]
     by_uuid = {gpu.uuid: gpu for gpu in facts.gpus}
     gpus = [by_uuid[device].name for device in devices if device in by_uuid]
     drivers = sorted({by_uuid[device].driver for device in devices if device in by_uuid})
     cpu = {"model": facts.cpu_model, "count": facts.cpu_count} if "cpu" in devices else None
-    return {"gpus": gpus, "roles": roles, "driver": drivers, "cpu": cpu, "runtime": runtime, "simulated": False}
+    return {
+        "gpus": gpus,
+        "roles": roles,
+        "driver": drivers,
+        "cpu": cpu,
+        "runtime": host.runtime_of(runtime),
+        "simulated": host.rehearsal is not None,
+    }
 
 
 def decide(
@@ -87,7 +69,8 @@ def decide(
     check_gates(found, protocols)
     sources_of(found)
     patch_set = read_patch_set(found) if recipe.engine.derived else None
-    image = observed.images.get(image_name(recipe)) if recipe.engine.runtime == "docker" else None
+    container = host.runtime_of(recipe.engine.runtime) == "docker"
+    image = observed.images.get(image_name(recipe)) if container else None
     devices = tuple(role.device for role in list(host.gpu_roles.values())[: recipe.needs.roles])
     need = Need(observed.facts, recipe, devices, (image or {}).get("environment") or {})
     contract = contract_for(need)
@@ -100,7 +83,7 @@ def decide(
     }
     if patch_set:
         engine_build |= {"image": image_name(recipe), "patch_set_sha256": patch_set[1]}
-    weights = observed.snapshots.get((recipe.model.repo, recipe.model.revision))
+    weights = NOT_READ if host.rehearsal else observed.snapshots.get((recipe.model.repo, recipe.model.revision))
     identity = base.learned(
         recipe=recipe.name,
         recipe_sha256=sha256_of(recipe),
@@ -109,15 +92,15 @@ def decide(
         protocols={name: protocol.sha256 for name, protocol in protocols.items()},
     )
     fit = fit_of(recipe, weights, devices, observed.facts)
-    findings = contract_findings(need, contract)
+    findings = () if host.rehearsal else contract_findings(need, contract)
     lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit, findings)
     try:
         if not inspecting:
-            _refuse_what_is_not_built(lane)
-            _refuse_what_the_host_lacks(lane, host, observed, pins)
+            refuse_what_is_not_built(lane)
+            refuse_what_the_host_lacks(lane, host, observed, pins)
         plan = launch_plan(recipe, host, contract, launchers=launchers, image_id=(image or {}).get("id"))
         if not inspecting and image is not None:
-            _refuse_entrypoint(plan, image)
+            refuse_entrypoint(plan, image)
     except RefusedError as exc:
         outcome = "not_run" if exc.facts.get("not_run") else "infrastructure"
         return replace(lane, refusal=str(exc), outcome_if_refused=outcome)
@@ -145,59 +128,8 @@ def _keyed(lane: Lane, host: HostDeclaration, observed: Observed, plan: LaunchPl
             host_class=topology,
         )
     )
-    return replace(
-        lane, plan=plan, key=key, identity=identity.learned(weights_sha256=lane.weights["proof"], lane_key=key)
-    )
-
-
-def _refuse_what_is_not_built(lane: Lane) -> None:
-    recipe = lane.found.recipe
-    unbuilt = [
-        (recipe.engine.kind not in ADAPTERS, f"engine {recipe.engine.kind!r}"),
-        (
-            recipe.needs.roles > 1 and recipe.engine.kind not in COLLECTIVES,
-            f"the proof of a transport between several GPUs for {recipe.engine.kind}",
-        ),
-        (recipe.needs.nodes > 1, "an engine over several nodes"),
-        (bool(lane.missing_protocols), f"protocol {', '.join(lane.missing_protocols)}"),
-        (bool(recipe.requires), "requires (baseline lanes)"),
-    ]
-    for wanted, what in unbuilt:
-        if wanted:
-            raise RefusedError(
-                f"{what} is not in this version of the collection; --tags inspect prints the lane's plan", not_run=True
-            )
-
-
-def _refuse_what_the_host_lacks(lane: Lane, host: HostDeclaration, observed: Observed, pins: dict[str, str]) -> None:
-    recipe = lane.found.recipe
-    refuse_devices(recipe, host, observed.facts)
-    if errors := [finding.sentence() for finding in lane.findings if finding.severity == "error"]:
-        raise RefusedError("; ".join(errors))
-    if recipe.engine.runtime == "docker":
-        _refuse_docker(lane, host, observed.facts)
-    _check_environment(recipe.engine.kind, pins, observed)
-    if lane.weights is None:
-        raise RefusedError(f"the snapshot of {recipe.model.repo} was not verified")
-    if lane.weights["problems"]:
-        texts = lane.weights["texts"]
-        more = f" (and {len(texts) - 3} more)" if len(texts) > 3 else ""
-        raise RefusedError(
-            f"snapshot {recipe.model.repo}@{recipe.model.revision}: {'; '.join(texts[:3])}{more}. "
-            "Nothing is fetched here; complete this revision first (docs/usage.md, Weights)"
-        )
-    _refuse_checkpoint(lane)
-
-
-def _refuse_checkpoint(lane: Lane) -> None:
-    """A label that the checkpoint doesn't declare, and weights beyond all the memory there is. Every other estimate is advice."""
-    checkpoint = (lane.weights or {}).get("checkpoint")
-    if checkpoint:
-        declared = from_document(Quantization, checkpoint["quantization"])
-        if problem := label_problem(lane.found.recipe.model.quantization, declared):
-            raise RefusedError(problem)
-    if lane.fit and lane.fit.refused:
-        raise RefusedError(f"recipe {lane.found.recipe.name} can't fit: {lane.fit.reason}")
+    proven = {} if host.rehearsal else {"weights_sha256": lane.weights["proof"]}
+    return replace(lane, plan=plan, key=key, identity=identity.learned(lane_key=key, **proven))
 
 
 def fit_of(recipe: Recipe, weights: Mapping[str, Any] | None, devices: tuple[str, ...], facts: HostFacts) -> Fit | None:
@@ -208,94 +140,3 @@ def fit_of(recipe: Recipe, weights: Mapping[str, Any] | None, devices: tuple[str
     ranks = expected_settings(recipe).get("tensor_parallel", "1")
     sizes = [memory.get(device) for device in devices]
     return estimate_fit(recipe, weights.get("checkpoint"), sizes, int(ranks) if ranks.isdigit() else 1)
-
-
-def refuse_devices(recipe: Recipe, host: HostDeclaration, facts: HostFacts) -> None:
-    """Every role the recipe needs has its own device, and each of them is on this host. More devices than needed are fine."""
-    known = {gpu.uuid for gpu in facts.gpus}
-    roles = assign_roles(recipe, host)
-    missing = [f"role {name}: no device {device}" for name, device in roles.items() if device not in (*known, "cpu")]
-    if missing:
-        raise RefusedError(
-            f"recipe {recipe.name} needs {len(roles)} GPUs, {len(roles) - len(missing)} of {len(roles)} are on this host: "
-            f"{'; '.join(missing)} (nvidia-smi lists {', '.join(sorted(known)) or 'none'})"
-        )
-    gpus = [device for device in roles.values() if device != "cpu"]
-    if len(set(gpus)) != len(gpus):
-        raise RefusedError(f"recipe {recipe.name} needs {len(roles)} GPUs, and two of its roles have the same device")
-
-
-def _refuse_docker(lane: Lane, host: HostDeclaration, facts: HostFacts) -> None:
-    """The engine can run containers, and the lane's image is there, is what it says and gets its devices."""
-    if facts.docker is None:
-        raise RefusedError(facts.docker_problem or f"the Docker Engine at {host.docker_socket} was not asked")
-    gpus = any(device != "cpu" for device in assign_roles(lane.found.recipe, host).values())
-    if problems := engine_problems(facts.docker, gpus=gpus, cdi=host.docker_gpus == "cdi"):
-        raise RefusedError("; ".join(problems))
-    if lane.image is None:
-        raise RefusedError(f"image {image_name(lane.found.recipe)} was not verified")
-    if lane.image["problems"]:
-        raise RefusedError("; ".join(lane.image["problems"]))
-
-
-def _refuse_entrypoint(plan: LaunchPlan, image: Mapping[str, Any]) -> None:
-    repeated = repeated_entrypoint(image.get("entrypoint") or [], plan.argv)
-    if repeated:
-        raise RefusedError(
-            f"recipe {plan.recipe}: its start repeats the image's entrypoint: the argument {repeated!r} would be rejected; "
-            "engine.entrypoint names the whole program once"
-        )
-
-
-def _check_environment(kind: str, pins: dict[str, str], observed: Observed) -> None:
-    if kind not in FLAGS or not pins:
-        return
-    environment = observed.engine_environments.get(kind)
-    if environment is None:
-        raise RefusedError(
-            f"campaign_engine_environments.{kind}.python is not set; the process runtime starts the engine from it"
-        )
-    if environment["problem"]:
-        raise RefusedError(f"campaign_engine_environments.{kind}.python: {environment['problem']}")
-    for name, version in pins.items():
-        found = environment["distributions"].get(name)
-        if found != version:
-            raise RefusedError(
-                f"engine environment of {kind}: {name} is {found or 'not installed'}, the recipe's lock pins {version}; "
-                f"install it there with pip install {name}=={version}"
-            )
-
-
-def host_problems(host: HostDeclaration, report: Mapping[str, Any], *, takeover: bool) -> list[str]:
-    """What stands in the way of every lane, from ``host_facts``. With ``takeover`` an unresolved reservation is the mode's business."""
-    problems = []
-    state = report["state_dir"]
-    if not state["writable"]:
-        problems.append(
-            f"campaign_state_dir {state['path']} can't be written by {report['facts']['user']}; choose another or change its owner"
-        )
-    elif state["free_gib"] < host.min_free_gib:
-        problems.append(
-            f"campaign_state_dir {state['path']} has {state['free_gib']:.2f} GiB free, evidence needs {host.min_free_gib:g} (campaign_min_free_gib)"
-        )
-    if not report["port_free"]:
-        models = report.get("port_models")
-        answer = f" (what answers there lists {', '.join(map(str, models))})" if models else ""
-        problems.append(f"port {host.port} is taken on this host{answer}; free it or set campaign_port")
-    reservation = report.get("reservation")
-    if reservation and not takeover:
-        problems.append(
-            f"campaign {reservation['campaign']!r} took this host at {reservation['since']} and has not given it back. If it is not running any more: "
-            "ansible-playbook tandem.campaign.restore -l <this host>. With campaign_takeover: true a campaign does that itself first, if its keeper is gone"
-        )
-    python = tuple(int(part) for part in str(report["facts"]["python"]).split(".")[:2])
-    if python < (3, 10):
-        problems.append(
-            f"the host's Python is {report['facts']['python']}, 3.10 or newer is needed (ansible_python_interpreter)"
-        )
-    return problems
-
-
-def fatal(problems: list[str]) -> CampaignError:
-    """One error for all of it."""
-    return RefusedError("; ".join(problems), problems=problems)

@@ -9,7 +9,7 @@ import datetime
 import shlex
 
 from ..module_utils._words.plan import ContainerStart, LaunchPlan
-from .planning import Lane
+from .lane import Lane
 from .sources import source_lines
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..module_utils._evidence.store import read_json
 from .markdown import cell, markdown_table
-from .outcome_table import HEADER, outcome_rows
+from .outcome_table import HEADER, SIMULATED, outcome_rows
 from .report_research import research_table
 from .report_start import image_table, start_tables
 from .state_table import SERVICE_HEADER, owners_text, service_rows
@@ -28,6 +28,7 @@ def markdown_report(packet: Path) -> str:
     parts = [
         f"# Campaign {cell(verdict['campaign'])} on {cell(verdict['host'])}",
         f"**{verdict['outcome']}**: {cell(verdict['reason'])}",
+        *([f"**{SIMULATED}**"] if verdict["simulated"] else []),
         _facts(verdict),
         "## Outcome",
         markdown_table(HEADER, outcome_rows(lanes)),

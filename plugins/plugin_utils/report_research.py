@@ -44,7 +44,7 @@ def measured(folder: Path, lane: Mapping[str, Any], settled_by: str) -> str:
 
 def _weights(folder: Path, _lane: Mapping[str, Any]) -> str | None:
     snapshot = _document(folder, "snapshot").get("snapshot") or {}
-    if not snapshot.get("proof"):
+    if not snapshot.get("proof") or snapshot.get("reason"):
         return None
     declared = (snapshot.get("checkpoint") or {}).get("quantization")
     kind = f"; the checkpoint declares {from_document(Quantization, declared)}" if declared else ""

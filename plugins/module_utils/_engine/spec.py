@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .._host.container_cache import container_hub
 from .._words.errors import RefusedError
-from .._words.host import HostDeclaration
+from .._words.host import HostDeclaration, Rehearsal
 from .._words.plan import Contract, LaunchPlan
 from .._words.recipe import Recipe
 from .container_spec import REMOTE_CODE_FOLDER, container_start
@@ -90,7 +90,8 @@ def launch_plan(
 ) -> LaunchPlan:
     """Renders the start. ``launchers`` maps an engine kind to the program that the process runtime starts it with; ``image_id`` is proven before."""
     flags = FLAGS[recipe.engine.kind]
-    in_container = recipe.engine.runtime == "docker"
+    runtime = host.runtime_of(recipe.engine.runtime)
+    in_container = runtime == "docker"
     hub = container_hub(host.cache) if in_container else host.cache.path
     if hub is None:
         raise RefusedError(
@@ -118,7 +119,7 @@ def launch_plan(
     return LaunchPlan(
         recipe=recipe.name,
         engine=recipe.engine.kind,
-        runtime=recipe.engine.runtime,
+        runtime=runtime,
         argv=(*_program(recipe, host, launchers), *arguments),
         environment=dict(sorted(environment.items())),
         served_name=recipe.name,
@@ -141,6 +142,8 @@ def launch_plan(
 
 def _program(recipe: Recipe, host: HostDeclaration, launchers: dict[str, str]) -> tuple[str, ...]:
     kind = recipe.engine.kind
+    if host.rehearsal:
+        return _played(recipe.name, host.rehearsal)
     if recipe.engine.runtime == "docker":
         return recipe.engine.entrypoint or DEFAULT_ENTRYPOINT[kind]
     environment = host.engine_environments.get(kind)
@@ -152,3 +155,9 @@ def _program(recipe: Recipe, host: HostDeclaration, launchers: dict[str, str]) -
     if kind in launchers:
         return (environment.python, launchers[kind])
     return (environment.python, *DEFAULT_ENTRYPOINT[kind][1:])
+
+
+def _played(recipe: str, rehearsal: Rehearsal) -> tuple[str, ...]:
+    behaviour = ("--behaviour", f"{rehearsal.behaviours}/{recipe}.toml")
+    scale = ("--time-scale", f"{rehearsal.time_scale:g}") if rehearsal.time_scale is not None else ()
+    return (rehearsal.python, rehearsal.program, *behaviour, *scale)

@@ -15,6 +15,7 @@ from .strict import FORBID_EXTRA
 SECRET_ARGUMENT = re.compile(r"^-.*\b(api[-_]?keys?|token|secret|password)(=|$)", re.IGNORECASE)
 #: What each kind of service can't do without. A command has no process of its own to look at, so its health says whether it runs.
 NEEDED = {"container": ("name",), "systemd": ("unit",), "process": ("argv",), "command": ("start", "stop", "health")}
+RuntimeName = Literal["docker", "process"]
 DOCKER_SOCKET = "/var/run/docker.sock"
 
 
@@ -174,6 +175,20 @@ class EngineEnvironment:
 
 
 @dataclass(frozen=True)
+class Rehearsal:
+    """A dress rehearsal: every lane's engine is played by ``program``, started with ``python``. ``behaviours``: a folder with ``<recipe>.toml``.
+
+    ``time_scale`` replaces the behaviours' own. All evidence is marked ``simulated`` and never comes near a measured lane's key.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
+    python: str
+    program: str
+    behaviours: str
+    time_scale: float | None = None
+
+
+@dataclass(frozen=True)
 class HostDeclaration:
     """The host as the inventory declares it, validated.
 
@@ -181,6 +196,7 @@ class HostDeclaration:
     ``route_files``: files of aliases and routes, whose content is compared before and after.
     ``docker_network``: how an engine's port gets to the host's loopback. ``docker_gpus``: who serves the GPU request, Docker's nvidia driver or CDI.
     ``engine_key_file``: a file on the host with the key that the engine asks for; empty where it asks for none.
+    ``rehearsal``: engines are played here; roles are then ``kind: cpu``, as a rehearsal takes no GPU.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
@@ -201,8 +217,12 @@ class HostDeclaration:
     docker_network: Literal["bridge", "host"] = "bridge"
     docker_gpus: Literal["nvidia", "cdi"] = "nvidia"
     engine_key_file: str | None = None
+    rehearsal: Rehearsal | None = None
 
     def __post_init__(self) -> None:
+        gpus = [name for name, role in self.gpu_roles.items() if role.kind != "cpu"]
+        if self.rehearsal and gpus:
+            raise ValueError(f"rehearsal plays engines without GPUs; role {gpus[0]!r} has to be kind: cpu")
         for name, service in self.services.items():
             for role in service.roles:
                 if role not in self.gpu_roles:
@@ -217,6 +237,10 @@ class HostDeclaration:
                         f"campaign_modes.{name}: unknown service {service_name!r} "
                         f"(declared in campaign_services: {', '.join(sorted(self.services)) or 'none'})"
                     )
+
+    def runtime_of(self, declared: RuntimeName) -> RuntimeName:
+        """What starts an engine here: what its recipe declares, and in a rehearsal always a process."""
+        return "process" if self.rehearsal else declared
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from ansible_collections.tandem.campaign.plugins.plugin_utils.brief import (
     decision_table,
     topology_table,
 )
+from ansible_collections.tandem.campaign.plugins.plugin_utils.lane import Observed
 from ansible_collections.tandem.campaign.plugins.plugin_utils.packets import Packet
-from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import Observed, decide
+from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import decide
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_recipes
 from ansible_collections.tandem.campaign.plugins.plugin_utils.settings import host_declaration
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity

@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import RefusedError
-from ansible_collections.tandem.campaign.plugins.module_utils._words.host import DockerFacts, Gpu, HostFacts, Role
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import QualityGate
-from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import (
-    Lane,
-    Observed,
-    decide,
-    fit_of,
-    host_problems,
-    refuse_devices,
+from ansible_collections.tandem.campaign.plugins.module_utils._words.host import (
+    DockerFacts,
+    Gpu,
+    HostFacts,
+    Rehearsal,
+    Role,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import QualityGate
+from ansible_collections.tandem.campaign.plugins.plugin_utils.lane import Lane, Observed
+from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import decide, fit_of, host_class
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import (
     COLLECTION_RECIPES,
     FoundRecipe,
     read_recipes,
 )
+from ansible_collections.tandem.campaign.plugins.plugin_utils.refusals import host_problems, refuse_devices
 from ansible_collections.tandem.campaign.plugins.plugin_utils.settings import host_declaration
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
 
@@ -276,3 +277,26 @@ def test_weights_beyond_all_memory_are_refused_and_everything_else_is_advice() -
     assert (advice.refused, advice.verdict) == (False, "unknown")
     assert fit_of(recipe, None, cards, facts) is None
     assert fit_of(recipe, {"checkpoint": CHECKPOINT}, ("cpu",), facts) is None
+
+
+def test_a_rehearsal_has_a_key_of_its_own_and_looks_at_no_weights() -> None:
+    rehearsal = {"python": "/env/python", "program": "/fakes/played_engine.py", "behaviours": "/behaviours"}
+    host = replace(HOST, rehearsal=Rehearsal(**rehearsal, time_scale=0.5))
+    played = decide(
+        DEMO, host, Observed(FACTS), replace(BASE, weights_sha256=None, lane_key=None), {}, inspecting=False
+    )
+    assert played.refusal is None
+    assert played.plan is not None
+    assert played.plan.argv[:6] == (
+        "/env/python",
+        "/fakes/played_engine.py",
+        "--behaviour",
+        f"/behaviours/{DEMO.recipe.name}.toml",
+        "--time-scale",
+        "0.5",
+    )
+    assert (played.key is None, played.key == lane().key, played.identity.weights_sha256) == (False, False, None)
+    assert host_class(FACTS, host, "docker", 1) == {
+        **host_class(FACTS, HOST, "process", 1),
+        "simulated": True,
+    }
