@@ -11,7 +11,7 @@ from ..module_utils._words.errors import CampaignError
 from ..plugin_utils.host_program import HostProgramAction
 
 SPEC: dict[str, dict[str, Any]] = {
-    "recipe": {"type": "dict", "required": True},
+    "suite": {"type": "dict", "required": True},
     "protocols": {"type": "dict", "required": True},
     "base_url": {"type": "str", "required": True},
     "state_dir": {"type": "str", "required": True},
@@ -33,7 +33,7 @@ class ActionModule(HostProgramAction):
             return {"changed": False, "profiles": [], "fault": None}
         state_dir, _reserved, present = self.look(options["state_dir"])
         request = {name: value for name, value in options.items() if name not in ("state_dir", "timeline")}
-        label = f"{(task_vars or {}).get('inventory_hostname', '')} | {options['recipe']['name']}"
+        label = f"{(task_vars or {}).get('inventory_hostname', '')} | {options['suite']['name']}"
         try:
             return self.call_program(
                 {**request, "state": "gated"},

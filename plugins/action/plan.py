@@ -22,6 +22,7 @@ from ..module_utils._words.documents import from_document, sha256_of, to_documen
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.host import DOCKER_SOCKET, HostDeclaration, HostFacts
 from ..module_utils._words.identity import Identity
+from ..module_utils._words.suite import suite_of
 from ..module_utils._words.text import plain
 from ..plugin_utils.lane import Lane, Observed
 from ..plugin_utils.packets import Packet
@@ -184,6 +185,7 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "outcome_if_refused": lane.outcome_if_refused,
         "stored": stored,
         "recipe": to_document(recipe),
+        "suite": to_document(suite_of(recipe)),
         "recipe_file": str(lane.found.file),
         "protocols": {name: protocol.document for name, protocol in lane.protocols.items()},
         "contract": to_document(lane.contract),

@@ -16,7 +16,7 @@ from ..module_utils._evidence.record import utc
 from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._gates.verdicts import judge_host, judge_lane
 from ..module_utils._words.documents import from_document, to_document
-from ..module_utils._words.recipe import Recipe
+from ..module_utils._words.suite import Suite
 from ..module_utils._words.text import plain
 from ..module_utils._words.verdict import VERDICT_SCHEMA, Caveat, LaneResult, ProfileResult, RestoreResult
 from ..plugin_utils.outcome_table import SIMULATED, outcome_rows, text_table
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
         lane = options["lane"]
         profiles = tuple(from_document(ProfileResult, profile) for profile in options["profiles"])
         result = judge_lane(
-            from_document(Recipe, lane["recipe"]),
+            from_document(Suite, lane["suite"]),
             lane["lane_key"],
             profiles,
             plain(options["fault"], 600) or None,

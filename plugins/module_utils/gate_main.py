@@ -16,14 +16,14 @@ from ._mode.intrusions import intrusions_since
 from ._mode.place import reservation_folder
 from ._words.documents import from_document, to_document
 from ._words.identity import Identity
-from ._words.recipe import Recipe
+from ._words.suite import Suite
 
 
 def run_gates(state_dir: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """``request``: ``{recipe, protocols, base_url, folder, identity, seed, key_file}``. All profiles' results, or as far as a fault let them."""
+    """``request``: ``{suite, protocols, base_url, folder, identity, seed, key_file}``. All profiles' results, or as far as a fault let them."""
     reservation = reservation_folder(state_dir)
     lane = LaneGates(
-        recipe=from_document(Recipe, request["recipe"]),
+        suite=from_document(Suite, request["suite"]),
         protocols=request["protocols"],
         base_url=request["base_url"],
         folder=Path(request["folder"]),

@@ -26,12 +26,14 @@ attributes:
   diff_mode:
     support: none
 options:
-  recipe:
-    description: The validated recipe.
+  suite:
+    description:
+      - What is run. C(name), C(model) (the name to ask for), C(engine), C(context_tokens), C(profile), C(parsers), C(speculative), as
+        RV(tandem.campaign.plan#module:lanes) and M(tandem.campaign.endpoint) make it.
     type: dict
     required: true
   protocols:
-    description: Protocol name to its document, for every protocol that the recipe uses.
+    description: Protocol name to its document, for every protocol that the suite uses.
     type: dict
     required: true
   base_url:
@@ -50,7 +52,7 @@ options:
 EXAMPLES = r"""
 - name: Run the gates
   tandem.campaign.gate:
-    recipe: "{{ lane.recipe }}"
+    suite: "{{ lane.suite }}"
     protocols: "{{ lane.protocols }}"
     base_url: http://127.0.0.1:39050
     state_dir: /var/lib/tandem-campaign

@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import read_json
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.runner import LaneGates
 from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import ProfileResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
@@ -43,7 +44,9 @@ def rehearse(recipe: Recipe, behaviour: Behaviour, folder: Path) -> tuple[tuple[
         name: found.document for name in recipe.protocols() if (found := read_protocol(name)) is not None
     }
     with playing(behaviour, recipe.limits.context_tokens) as url:
-        lane = LaneGates(recipe, protocols, url, folder, identity(), "seed", lambda *_a, **_k: None, lambda _since: [])
+        lane = LaneGates(
+            suite_of(recipe), protocols, url, folder, identity(), "seed", lambda *_a, **_k: None, lambda _since: []
+        )
         return lane.run()
 
 

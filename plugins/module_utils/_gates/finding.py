@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,12 +64,3 @@ def after_channels(finding: Finding, replies: Iterable[Reply], reasoning: Reason
 
 def user(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
-
-
-def parser_arguments(arguments: Iterable[Iterable[str]]) -> str:
-    """The arguments that decide how an answer is taken apart, as they stand in the recipe."""
-    return ", ".join(
-        " ".join(group)
-        for group in map(tuple, arguments)
-        if group and re.search(r"parser|jinja|template|auto-tool", group[0])
-    )

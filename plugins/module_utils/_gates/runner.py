@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from .._api.client import Client
-from .._engine.adapters import adapter_for
+from .._engine.adapters import endpoint_adapter
 from .._evidence.record import artifact
 from .._evidence.store import Lines, write_json
 from .._words.errors import CampaignError
 from .._words.identity import Identity
-from .._words.recipe import CapacityGate, Profile, QualityGate, Recipe
+from .._words.recipe import CapacityGate, Profile, QualityGate
+from .._words.suite import Suite
 from .._words.verdict import GateResult, ProfileResult
 from .capacity import capacity_checks, capacity_document, judge_capacity, run_capacity
 from .control import run_control
-from .finding import parser_arguments
 from .functional import run_functional
 from .quality import run_quality
 from .session import Session
@@ -36,7 +36,7 @@ Record = dict[str, Any]
 class LaneGates:
     """One lane's gates against one loaded engine. Artifacts go to ``folder`` as soon as they are complete."""
 
-    recipe: Recipe
+    suite: Suite
     protocols: dict[str, dict[str, Any]]
     base_url: str
     folder: Path
@@ -56,10 +56,10 @@ class LaneGates:
         fault: str | None = None
         index = 0
         try:
-            for profile in self.recipe.profile:
+            for profile in self.suite.profile:
                 session = Session(
-                    Client(self.base_url, self.key_file), adapter_for(self.recipe.engine.kind), self.recipe.name, profile.name, profile.reasoning,
-                    rows, self.tell, self.recipe.limits.context_tokens, seed=self.seed, parsers=parser_arguments(self.recipe.args), next_index=index,
+                    Client(self.base_url, self.key_file), endpoint_adapter(self.suite.engine), self.suite.model, profile.name, profile.reasoning,
+                    rows, self.tell, self.suite.context_tokens, seed=self.seed, parsers=self.suite.parsers, next_index=index,
                 )  # fmt: skip
                 gates, fault = self._profile(session, profile)
                 index = session.next_index
@@ -116,7 +116,7 @@ class LaneGates:
         )
         reference = self._write("control", control, f"control-{session.profile}")
         if control["verdict"] == "passed":
-            result, record = run_quality(session, gate, protocol, self.recipe.limits.context_tokens)
+            result, record = run_quality(session, gate, protocol, self.suite.context_tokens)
         else:
             reason = f"the reasoning control {control['verdict']}: {control['reason']}; no task was run"
             result = GateResult(gate.protocol, "inconclusive", reason, gate.required)
@@ -135,7 +135,7 @@ class LaneGates:
         protocol = self.protocols[gate.protocol]
         since = time.time()
         run = run_capacity(session, gate, protocol)
-        document = capacity_document(run, gate, protocol, speculative=self.recipe.speculative != "off")
+        document = capacity_document(run, gate, protocol, speculative=self.suite.speculative)
         verdict, reason = judge_capacity(run, document)
         intrusions = self.intrusions(since)
         if intrusions:
@@ -158,6 +158,6 @@ class LaneGates:
         path = self.folder / f"{file or name}.json"
         write_json(path, artifact(name, self.identity, content))
         return {
-            "path": f"lanes/{self.recipe.name}/{path.name}",
+            "path": f"lanes/{self.suite.name}/{path.name}",
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         }

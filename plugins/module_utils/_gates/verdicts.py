@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._words.recipe import Recipe
+from .._words.suite import Suite
 from .._words.verdict import (
     Caveat,
     CheckResult,
@@ -58,7 +58,7 @@ def observed_caveats(profiles: Iterable[ProfileResult]) -> tuple[Caveat, ...]:
 
 
 def judge_lane(
-    recipe: Recipe,
+    suite: Suite,
     lane_key: str,
     profiles: tuple[ProfileResult, ...],
     fault: str | None,
@@ -70,7 +70,7 @@ def judge_lane(
     ``unproven``: settings of the plan that the engine does not tell; a lane that would be qualified with them is inconclusive.
     ``known``: what the proofs before the load left open.
     """
-    caveats = tuple(Caveat(item.id, item.text) for item in recipe.caveats) + known + observed_caveats(profiles)
+    caveats = tuple(Caveat(item.id, item.text) for item in suite.caveats) + known + observed_caveats(profiles)
     outcome, reason = _outcome(profiles, fault, bool(caveats))
     if unproven and outcome in ("qualified", "qualified_with_caveats"):
         outcome, reason = (
@@ -78,9 +78,9 @@ def judge_lane(
             f"every required gate passed, but the start is not proven: {'; '.join(unproven)}",
         )
     control = None
-    if recipe.control:
-        control = ControlResult(recipe.control.expect, _control_met(recipe.control.at, outcome, profiles))
-    return LaneResult(recipe.name, lane_key, outcome, reason, caveats, control, profiles)
+    if suite.control:
+        control = ControlResult(suite.control.expect, _control_met(suite.control.at, outcome, profiles))
+    return LaneResult(suite.name, lane_key, outcome, reason, caveats, control, profiles)
 
 
 def _outcome(profiles: tuple[ProfileResult, ...], fault: str | None, has_caveats: bool) -> tuple[LaneOutcome, str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -303,14 +304,19 @@ class Recipe:
                     )
 
     def protocols(self) -> tuple[str, ...]:
-        """Names of all protocols that this recipe uses, each once, in order."""
-        names: dict[str, None] = {}
-        for profile in self.profile:
-            names[profile.functional.protocol] = None
-            if profile.quality:
-                names[profile.quality.protocol] = None
-            names.update(dict.fromkeys(lane.protocol for lane in profile.capacity))
-        return tuple(names)
+        """See :func:`protocols_of`."""
+        return protocols_of(self.profile)
+
+
+def protocols_of(profiles: Iterable[Profile]) -> tuple[str, ...]:
+    """Names of all protocols that these profiles use, each once, in order."""
+    names: dict[str, None] = {}
+    for profile in profiles:
+        names[profile.functional.protocol] = None
+        if profile.quality:
+            names[profile.quality.protocol] = None
+        names.update(dict.fromkeys(lane.protocol for lane in profile.capacity))
+    return tuple(names)
 
 
 def _check_environment(engine: str, env: dict[str, str]) -> None:

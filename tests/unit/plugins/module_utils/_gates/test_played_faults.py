@@ -19,6 +19,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe impo
     Reasoning,
     Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import LaneResult
 from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import Behaviour, behaviour_of
 from ansible_collections.tandem.campaign.tests.fakes.played.faults import INSTEAD, SAID, SENT
@@ -106,7 +107,7 @@ ELSEWHERE = {"hang", "no_end"}
 
 def outcome_of(recipe: Recipe, behaviour: Behaviour, folder: Path) -> LaneResult:
     profiles, fault = rehearse(recipe, behaviour, folder)
-    return judge_lane(recipe, "key", profiles, fault)
+    return judge_lane(suite_of(recipe), "key", profiles, fault)
 
 
 def with_fault(fault: dict[str, Any]) -> Behaviour:

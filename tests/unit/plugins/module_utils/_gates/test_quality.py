@@ -22,6 +22,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe impo
     Reasoning,
     Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import GateResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
@@ -223,7 +224,14 @@ def run(
     protocols = {name: found.document for name in recipe.protocols() if (found := read_protocol(name))}
     with scripted(engine) as server:
         lane = LaneGates(
-            recipe, protocols, server.url, folder, identity(), "seed", lambda *_text, **_data: None, lambda _since: []
+            suite_of(recipe),
+            protocols,
+            server.url,
+            folder,
+            identity(),
+            "seed",
+            lambda *_text, **_data: None,
+            lambda _since: [],
         )
         profiles, fault = lane.run()
     assert fault is None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.verdicts import judge_lane
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import LaneResult
 from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import read_behaviour
 from ansible_collections.tandem.campaign.tests.fakes.rehearsal import BEHAVIOURS, SEEDS, artifact, rehearse
@@ -18,7 +19,7 @@ QWEN, NEMOTRON, LAGUNA, DEEPSEEK, INKLING = SEEDS
 
 def played(name: str, folder: Path) -> LaneResult:
     profiles, fault = rehearse(SEEDS[name], read_behaviour(BEHAVIOURS / f"{name}.toml"), folder)
-    return judge_lane(SEEDS[name], "key", profiles, fault)
+    return judge_lane(suite_of(SEEDS[name]), "key", profiles, fault)
 
 
 def caveats(lane: LaneResult) -> dict[str, str]:

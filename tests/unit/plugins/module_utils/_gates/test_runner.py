@@ -16,6 +16,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe impo
     QualityGate,
     Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import GateResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
@@ -71,8 +72,9 @@ def run(
 ) -> tuple[dict[str, GateResult], str | None]:
     protocols = {name: protocol.document for name in profile_protocols(profile) if (protocol := read_protocol(name))}
     with scripted(engine) as server:
+        suite = suite_of(replace(DEMO, profile=(profile,)))
         lane = LaneGates(
-            replace(DEMO, profile=(profile,)), protocols, server.url, folder, identity(), "seed", lambda *_text, **_data: None, lambda _since: list(intrusions)
+            suite, protocols, server.url, folder, identity(), "seed", lambda *_text, **_data: None, lambda _since: list(intrusions)
         )  # fmt: skip
         profiles, fault = lane.run()
     return {gate.protocol: gate for gate in profiles[0].gates}, fault
@@ -151,7 +153,7 @@ def test_no_two_prompts_share_their_beginning(tmp_path: Path) -> None:
     with scripted(engine) as server:
         documents = {name: protocol.document for name, protocol in protocols.items() if protocol}
         lane = LaneGates(
-            replace(DEMO, profile=(profile,)),
+            suite_of(replace(DEMO, profile=(profile,))),
             documents,
             server.url,
             tmp_path,

@@ -11,6 +11,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._gates.verdicts im
     judge_lane,
 )
 from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Control, DeclaredCaveat, Recipe
+from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import (
     CheckResult,
     GateResult,
@@ -37,7 +38,7 @@ def gate(
 
 
 def outcome(*gates: GateResult, recipe: Recipe = RECIPE, fault: str | None = None) -> LaneResult:
-    return judge_lane(recipe, "key", (ProfileResult("off", gates),) if gates else (), fault)
+    return judge_lane(suite_of(recipe), "key", (ProfileResult("off", gates),) if gates else (), fault)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +140,8 @@ def test_what_the_engine_does_not_tell_can_not_be_qualified(
 ) -> None:
     """A lane that is rejected or faulty stays so."""
     profiles = (ProfileResult("off", (gate("functional/v1", verdict),)),)
-    result = judge_lane(RECIPE, "key", profiles, fault, ("moe_backend: planned 'marlin', the engine does not tell",))
+    result = judge_lane(
+        suite_of(RECIPE), "key", profiles, fault, ("moe_backend: planned 'marlin', the engine does not tell",)
+    )
     assert result.outcome == expected
     assert ("moe_backend" in result.reason) is (expected == "inconclusive")
