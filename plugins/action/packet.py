@@ -115,11 +115,21 @@ class ActionModule(ActionBase):
 def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, Any], attempt: str) -> None:
     """What the controller knows of a lane, beside what the host wrote."""
     identity = identity_in(folder) or lane["identity"]
-    recipe = lane["recipe"]
-    engine = recipe["engine"]
     role = "final" if verdict["outcome"] not in ("infrastructure", "inconclusive") else "failed"
     documents: dict[str, dict[str, Any]] = {
-        "recipe": {"recipe": recipe},
+        **(known_documents(folder, lane, identity) if lane["recipe"] else {"endpoint": {"endpoint": lane["endpoint"]}}),
+        "verdict": verdict,
+        "attempt": {"attempt": attempt, "role": role, "reason": verdict["reason"]},
+    }
+    for name, content in documents.items():
+        write_json(folder / f"{name}.json", {"schema": f"tandem.{name}/v1", "identity": identity, **content})
+
+
+def known_documents(folder: Path, lane: dict[str, Any], identity: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of a lane with a recipe: what was decided before its load, and what stands in for a probe that wasn't needed."""
+    engine = lane["recipe"]["engine"]
+    documents: dict[str, dict[str, Any]] = {
+        "recipe": {"recipe": lane["recipe"]},
         "contract": {"contract": lane["contract"], "findings": lane["findings"]},
         "snapshot": {"snapshot": lane["snapshot"]},
         "fit": {"fit": lane["fit"]},
@@ -131,16 +141,13 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
             "report": lane["image"],
             "reason": no_image(engine, identity),
         },
-        "verdict": verdict,
-        "attempt": {"attempt": attempt, "role": role, "reason": verdict["reason"]},
     }
     if not (folder / "nccl.json").exists():
         reason = (
             "the lane ended before its probe" if lane["collective"] else "one role: there is no collective to probe"
         )
         documents["nccl"] = {"verdict": "not_run", "reason": reason}
-    for name, content in documents.items():
-        write_json(folder / f"{name}.json", {"schema": f"tandem.{name}/v1", "identity": identity, **content})
+    return documents
 
 
 def no_image(engine: dict[str, Any], identity: dict[str, Any]) -> str | None:

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import datetime
-import os
 import time
-from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
@@ -25,7 +23,7 @@ from ..module_utils._words.identity import Identity
 from ..module_utils._words.suite import suite_of
 from ..module_utils._words.text import plain
 from ..plugin_utils.lane import Lane, Observed
-from ..plugin_utils.packets import Packet
+from ..plugin_utils.packets import Packet, packet_folder
 from ..plugin_utils.planning import decide
 from ..plugin_utils.programs import launchers
 from ..plugin_utils.provenance import collection_identity
@@ -166,12 +164,6 @@ class ActionModule(ActionBase):
             "lanes": documents,
             "to_run": [document["name"] for document in documents if document["action"] == "run"],
         }
-
-
-def packet_folder(directory: str, campaign: str, host: str) -> Path:
-    """``campaign_dir/campaign_id/host``; by default below the folder ansible-playbook was called from."""
-    base = Path(directory).expanduser() if directory else Path(os.environ.get("PWD") or Path.cwd()) / "campaigns"
-    return base.absolute() / campaign / host
 
 
 def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: str, *, fresh: bool) -> dict[str, Any]:

@@ -1,22 +1,31 @@
 # Copyright (c) 2026 the tandem.campaign team
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``keeper.pyz call`` does for the gates: a lane's gates against the loaded engine, told of and answered in JSON lines."""
+"""What ``keeper.pyz call`` does for the gates: a suite against a served model, told of and answered in JSON lines; and what answers at an address."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from ._api import requests
+from ._api.client import Client
+from ._api.replies import read_reply
+from ._engine.adapters import endpoint_adapter, endpoint_engine
+from ._engine.pages import as_object, objects_of
 from ._evidence.say import say
+from ._gates.negative_controls import NegativeControls
 from ._gates.runner import LaneGates
 from ._mode.intrusions import intrusions_since
 from ._mode.place import reservation_folder
 from ._words.documents import from_document, to_document
+from ._words.errors import CampaignError
 from ._words.identity import Identity
 from ._words.suite import Suite
+from ._words.text import plain
 
 
 def run_gates(state_dir: Path, request: dict[str, Any]) -> dict[str, Any]:
@@ -35,6 +44,47 @@ def run_gates(state_dir: Path, request: dict[str, Any]) -> dict[str, Any]:
     )
     profiles, fault = lane.run()
     return {"changed": True, "profiles": to_document(profiles), "fault": fault}
+
+
+#: One short question shows whether an endpoint reasons without being told to.
+QUESTION = "A train leaves at 9:40 and arrives at 11:05. How many minutes does it take? Answer with the number."
+ANSWER_TOKENS, ANSWER_S = 64, 120.0
+
+
+def show_controls(request: dict[str, Any]) -> dict[str, Any]:
+    """``request``: ``{protocols}``. What :meth:`NegativeControls.run` found; its rows are not kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {"changed": False, **NegativeControls(request["protocols"], Path(folder), tell).run()}
+
+
+def ask(request: dict[str, Any]) -> dict[str, Any]:
+    """``request``: ``{base_url, key_file, model}``. What answers there: ``{engine, models, facts, problem, reasons}``."""
+    client = Client(request["base_url"], request["key_file"])
+    exchange = client.get("/v1/models")
+    if exchange.status is None:
+        raise CampaignError(f"nothing answers at {client.base_url}: {exchange.fault_text or exchange.fault}")
+    engine = endpoint_engine(client)
+    models = [plain(str(model.get("id")), 200) for model in objects_of(as_object(exchange.body), "data")]
+    model = request["model"] or next(iter(models), None)
+    return {
+        "changed": False,
+        "engine": engine,
+        "models": models,
+        "facts": to_document(endpoint_adapter(engine).live_facts(client, "")),
+        "problem": None if exchange.status == 200 else f"HTTP status {exchange.status}",
+        "reasons": model is not None and reasons(client, model),
+    }
+
+
+def reasons(client: Client, model: str) -> bool:
+    """Whether its answer comes with reasoning, asked with no switch at all. Raises where it doesn't answer."""
+    body = requests.chat(
+        model, [{"role": "user", "content": QUESTION}], max_tokens=ANSWER_TOKENS, stream=False, fields={}
+    )
+    reply = read_reply(client.post("/v1/chat/completions", requests.encode(body), timeout_s=ANSWER_S), streamed=False)
+    if reply.is_infrastructure:
+        raise CampaignError(f"{client.base_url}: {model} does not answer a short question: {plain(reply.error or '')}")
+    return bool(reply.reasoning)
 
 
 def tell(stage: str, text: str, **data: Any) -> None:

@@ -11,7 +11,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ._evidence.say import say
 from ._mode.keeper_start import WaitingKeeper
@@ -55,10 +58,15 @@ def _call(state_dir: Path) -> int:
 
         say(json.dumps(answered(lambda: act(state_dir, request))))
         return 0
-    if request["state"] == "gated":
-        from .gate_main import run_gates
+    if request["state"] in ("gated", "asked", "controlled"):
+        from .gate_main import ask, run_gates, show_controls
 
-        say(json.dumps(answered(lambda: run_gates(state_dir, request))))
+        acts: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "gated": partial(run_gates, state_dir),
+            "asked": ask,
+            "controlled": show_controls,
+        }
+        say(json.dumps(answered(partial(acts[request["state"]], request))))
         return 0
     say(json.dumps(answer(state_dir, request, keeper)))
     return 0

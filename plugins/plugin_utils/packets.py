@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -146,6 +147,12 @@ class Packet:
             target.mkdir(parents=True)
             for item in present:
                 shutil.move(str(item), target / item.name)
+
+
+def packet_folder(directory: str, campaign: str, host: str) -> Path:
+    """``campaign_dir/campaign_id/host``; by default below the folder ansible-playbook was called from."""
+    base = Path(directory).expanduser() if directory else Path(os.environ.get("PWD") or Path.cwd()) / "campaigns"
+    return base.absolute() / campaign / host
 
 
 def history_pattern(campaign: str) -> str:

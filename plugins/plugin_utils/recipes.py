@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import tomllib
 
 from ..module_utils._words.errors import InputError
-from ..module_utils._words.recipe import SET_SCHEMA, Recipe
+from ..module_utils._words.recipe import SET_SCHEMA, Profile, Recipe
 from ..module_utils._words.strict import FORBID_EXTRA
 from .validation import validated
 
@@ -145,16 +145,32 @@ def read_lock(found: FoundRecipe) -> tuple[dict[str, str], str]:
 
 def check_gates(found: FoundRecipe, protocols: dict[str, Protocol]) -> None:
     """Every check a recipe names has to be one of its protocol, and a long context has to leave room beside the answer."""
-    for profile in found.recipe.profile:
+    recipe = found.recipe
+    check_profiles(
+        f"{found.file}: recipe {recipe.name!r}",
+        recipe.profile,
+        recipe.limits.context_tokens,
+        protocols,
+        "limits.context_tokens",
+    )
+
+
+def check_profiles(
+    where: str,
+    profiles: tuple[Profile, ...],
+    context_tokens: int,
+    protocols: dict[str, Protocol],
+    limit: str = "context_tokens",
+) -> None:
+    """The same for profiles from anywhere. ``limit`` is what a person calls the context's size there."""
+    for profile in profiles:
         quality = protocols.get(profile.quality.protocol) if profile.quality else None
         if quality and profile.quality and "context" in quality.document:
-            left = (
-                found.recipe.limits.context_tokens - profile.quality.visible_tokens - profile.quality.reasoning_tokens
-            )
+            left = context_tokens - profile.quality.visible_tokens - profile.quality.reasoning_tokens
             if left < MIN_CONTEXT_TOKENS:
                 raise InputError(
-                    f"{found.file}: recipe {found.recipe.name!r}: profile {profile.name}: {quality.name} asks for a long context, and "
-                    f"limits.context_tokens = {found.recipe.limits.context_tokens} leaves {left} tokens beside the answer; {MIN_CONTEXT_TOKENS} are needed"
+                    f"{where}: profile {profile.name}: {quality.name} asks for a long context, and {limit} = {context_tokens} "
+                    f"leaves {left} tokens beside the answer; {MIN_CONTEXT_TOKENS} are needed"
                 )
         protocol = protocols.get(profile.functional.protocol)
         if protocol is None:
@@ -163,6 +179,5 @@ def check_gates(found: FoundRecipe, protocols: dict[str, Protocol]) -> None:
         for check in (*profile.functional.required, *profile.functional.advisory):
             if check not in known:
                 raise InputError(
-                    f"{found.file}: recipe {found.recipe.name!r}: profile {profile.name}: {protocol.name} has no check {check!r} "
-                    f"(it has {', '.join(known)})"
+                    f"{where}: profile {profile.name}: {protocol.name} has no check {check!r} (it has {', '.join(known)})"
                 )

@@ -32,6 +32,7 @@ def markdown_report(packet: Path) -> str:
         _facts(verdict),
         "## Outcome",
         markdown_table(HEADER, outcome_rows(lanes)),
+        *_controls(packet),
         "## Capacity",
         *_capacity(packet, lanes),
         "## Lanes",
@@ -57,6 +58,18 @@ def _facts(verdict: Mapping[str, Any]) -> str:
         ("promotion", verdict["promotion"]),
     ]
     return markdown_table(("", ""), rows)
+
+
+def _controls(packet: Path) -> Iterator[str]:
+    """That the gates were shown to fail on this host, where it was asked for."""
+    if not (packet / "controls.json").is_file():
+        return
+    document = read_json(packet / "controls.json")
+    protocols = ", ".join(dict.fromkeys(str(row["protocol"]) for row in document["controls"]))
+    when = document["identity"]["started_at"]
+    yield (
+        f"Gates shown to fail on this host ({cell(when)}; {cell(protocols)}): **{document['verdict']}**, {cell(document['reason'])}."
+    )
 
 
 def _capacity(packet: Path, lanes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -127,6 +140,8 @@ def _lane(packet: Path, lane: Mapping[str, Any]) -> str:
 
 
 def _pins(folder: Path) -> Iterator[str]:
+    if (folder / "endpoint.json").is_file():
+        yield endpoint_table(read_json(folder / "endpoint.json"))
     if not (folder / "recipe.json").is_file():
         return
     recipe = read_json(folder / "recipe.json")["recipe"]
@@ -144,6 +159,16 @@ def _pins(folder: Path) -> Iterator[str]:
                 str(recipe["limits"]["context_tokens"]),
             )
         ],
+    )
+
+
+def endpoint_table(document: Mapping[str, Any]) -> str:
+    """What answered at an address that somebody else serves."""
+    found, version = document["endpoint"], document["identity"]["engine_version"]
+    engine = f"{found['engine']} {version or 'of a version that it does not tell'}"
+    return markdown_table(
+        ("address", "model", "engine, as it says", "context"),
+        [(found["url"], found["model"], engine, str(found["context_tokens"]))],
     )
 
 

@@ -87,3 +87,15 @@ def test_gpu_roles_are_refused(tmp_path: Path) -> None:
     done = play(tmp_path, campaign_gpu_roles={"compute_a": {"uuid": "GPU-1"}})
     assert done.returncode != 0
     assert "role 'compute_a' has to be kind: cpu" in done.stdout
+
+
+def test_the_gates_are_shown_to_fail_before_anything_is_taken(tmp_path: Path) -> None:
+    done = play(tmp_path, gate_controls=True, campaign_recipes=[next(iter(SEEDS))])
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = document(tmp_path, "controls.json")
+    assert (found["verdict"], found["schema"]) == ("passed", "tandem.controls/v1"), found["reason"]
+    assert all(row["met"] for row in found["controls"])
+    assert {row["protocol"] for row in found["controls"]} == {"functional/v1", "quality/v3", "capacity/v3"}
+    assert done.stdout.index("controls 1/") < done.stdout.index("Take the GPU roles")
+    report = (tmp_path / "campaigns" / "rehearsal" / "primary" / "report.md").read_text()
+    assert f"**passed**, {len(found['controls'])} of {len(found['controls'])} controls caught" in report

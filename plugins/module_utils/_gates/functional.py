@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._words.documents import to_document
@@ -18,7 +18,8 @@ from .finding import Finding, Settings, after_channels
 from .session import Session
 from .verdicts import judge_checks
 
-PROBES: dict[str, Callable[[Session, str, Settings], Finding]] = {
+Probe = Callable[[Session, str, Settings], Finding]
+PROBES: Mapping[str, Probe] = {
     probe.__name__: probe
     for probe in (
         text_probes.known_answer,
@@ -35,10 +36,12 @@ PROBES: dict[str, Callable[[Session, str, Settings], Finding]] = {
 }
 
 
-def run_check(session: Session, name: str, level: Level, settings: Settings) -> CheckResult:
+def run_check(
+    session: Session, name: str, level: Level, settings: Settings, probes: Mapping[str, Probe] = PROBES
+) -> CheckResult:
     """One check as a result. A probe that sent nothing is ``inconclusive``: a gate that inspected nothing must not pass."""
     session.begin()
-    finding = PROBES[settings["probe"]](session, name, settings)
+    finding = probes[settings["probe"]](session, name, settings)
     if session.asked:
         finding = after_channels(finding, session.replies, session.reasoning, session.parsers)
     else:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -263,6 +262,11 @@ class Profile:
         silent = self.reasoning.mode == "off"
         return declared if declared is not None else (0 if silent else REASONING_TOKENS)
 
+    def protocols(self) -> tuple[str, ...]:
+        """Names of the protocols of its gates, in order."""
+        quality = (self.quality.protocol,) if self.quality else ()
+        return (self.functional.protocol, *quality, *(lane.protocol for lane in self.capacity))
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -304,19 +308,8 @@ class Recipe:
                     )
 
     def protocols(self) -> tuple[str, ...]:
-        """See :func:`protocols_of`."""
-        return protocols_of(self.profile)
-
-
-def protocols_of(profiles: Iterable[Profile]) -> tuple[str, ...]:
-    """Names of all protocols that these profiles use, each once, in order."""
-    names: dict[str, None] = {}
-    for profile in profiles:
-        names[profile.functional.protocol] = None
-        if profile.quality:
-            names[profile.quality.protocol] = None
-        names.update(dict.fromkeys(lane.protocol for lane in profile.capacity))
-    return tuple(names)
+        """Names of all protocols that this recipe uses, each once, in order."""
+        return tuple(dict.fromkeys(name for profile in self.profile for name in profile.protocols()))
 
 
 def _check_environment(engine: str, env: dict[str, str]) -> None:
