@@ -13,7 +13,7 @@ from ..module_utils._words.documents import to_document
 from ..module_utils._words.errors import CampaignError, InputError
 from ..module_utils._words.host import HostFacts
 from ..module_utils._words.identity import Identity
-from ..module_utils._words.recipe import Profile
+from ..module_utils._words.profile import Profile
 from ..plugin_utils.endpoint import context_of, endpoint_lane, endpoint_suite, model_of, profiles_from
 from ..plugin_utils.host_program import HostProgramAction
 from ..plugin_utils.packets import packet_folder

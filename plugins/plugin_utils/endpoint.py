@@ -12,15 +12,15 @@ from typing import Any
 from ..module_utils._words.documents import to_document
 from ..module_utils._words.errors import InputError
 from ..module_utils._words.identity import Identity
-from ..module_utils._words.recipe import (
+from ..module_utils._words.profile import (
     REASONING_TOKENS,
     CapacityGate,
-    DeclaredCaveat,
     FunctionalGate,
     Profile,
     QualityGate,
     Reasoning,
 )
+from ..module_utils._words.recipe import DeclaredCaveat
 from ..module_utils._words.suite import Suite
 from .recipes import MIN_CONTEXT_TOKENS, Protocol, check_profiles, read_protocol
 from .validation import validated
@@ -100,10 +100,10 @@ def endpoint_suite(
             if protocol is None:
                 raise InputError(f"gate_profile: protocol {wanted!r} is not in this version of the collection")
             protocols[wanted] = protocol
-        for lane in profile.capacity:
-            if lane.context_tokens > context_tokens:
+        for gate, tokens in profile.timed():
+            if tokens > context_tokens:
                 raise InputError(
-                    f"gate_profile: capacity at {lane.context_tokens} tokens is beyond the {context_tokens} of the endpoint"
+                    f"gate_profile: {gate} at {tokens} tokens is beyond the {context_tokens} of the endpoint"
                 )
     check_profiles(f"endpoint {model}", profiles, context_tokens, protocols)
     return suite, protocols

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import tomllib
 
 from ..module_utils._words.errors import InputError
-from ..module_utils._words.recipe import SET_SCHEMA, Profile, Recipe
+from ..module_utils._words.profile import Profile
+from ..module_utils._words.recipe import SET_SCHEMA, Recipe
 from ..module_utils._words.strict import FORBID_EXTRA
 from .validation import validated
 
@@ -162,8 +163,17 @@ def check_profiles(
     protocols: dict[str, Protocol],
     limit: str = "context_tokens",
 ) -> None:
-    """The same for profiles from anywhere. ``limit`` is what a person calls the context's size there."""
+    """The same for profiles from anywhere. ``limit`` is what a person calls the context's size there.
+
+    Each protocol has to be of its gate's kind, too: a diagnostic never enters a capacity table.
+    """
     for profile in profiles:
+        for gate, name in profile.gates():
+            kind = protocols[name].document["kind"] if name in protocols else gate
+            if kind != gate:
+                raise InputError(
+                    f"{where}: profile {profile.name}: {name} is a {kind} protocol, it can't be the {gate} gate's"
+                )
         quality = protocols.get(profile.quality.protocol) if profile.quality else None
         if quality and profile.quality and "context" in quality.document:
             left = context_tokens - profile.quality.visible_tokens - profile.quality.reasoning_tokens

@@ -70,6 +70,9 @@ def lane_lines(host: str, lane: Lane) -> list[str]:
         for capacity in profile.capacity:
             asked = f"{capacity.requests} requests after {capacity.warmup}, {capacity.max_tokens} tokens at most"
             lines.append(f"            {capacity.protocol} {capacity.context_tokens} tokens, {asked}")
+        if burst := profile.burst:
+            asked = f"{burst.concurrency} requests together after one alone, {burst.max_tokens} tokens at most (a diagnostic)"
+            lines.append(f"            {burst.protocol} {burst.context_tokens} tokens, {asked}")
     lines += source_lines(lane.found, datetime.date.today())
     for caveat in recipe.caveats:
         lines.append(f"  caveat    {caveat.id}: {caveat.text}")

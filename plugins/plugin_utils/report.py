@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..module_utils._evidence.store import read_json
 from .markdown import cell, markdown_table
 from .outcome_table import HEADER, SIMULATED, outcome_rows
+from .report_capacity import burst_section, capacity_section
 from .report_research import research_table
 from .report_start import image_table, start_tables
 from .state_table import SERVICE_HEADER, owners_text, service_rows
-
-CAPACITY_HEADER = (
-    "lane", "profile", "protocol", "completed", "prompt p50", "first output p50", "first visible p50", "prefill p50", "decode p50", "aggregate", "n",
-)  # fmt: skip
 
 
 def markdown_report(packet: Path) -> str:
@@ -34,7 +31,8 @@ def markdown_report(packet: Path) -> str:
         markdown_table(HEADER, outcome_rows(lanes)),
         *_controls(packet),
         "## Capacity",
-        *_capacity(packet, lanes),
+        *capacity_section(packet, lanes),
+        *burst_section(packet, lanes),
         "## Lanes",
         *(_lane(packet, lane) for lane in lanes),
         "## Final state",
@@ -69,48 +67,6 @@ def _controls(packet: Path) -> Iterator[str]:
     when = document["identity"]["started_at"]
     yield (
         f"Gates shown to fail on this host ({cell(when)}; {cell(protocols)}): **{document['verdict']}**, {cell(document['reason'])}."
-    )
-
-
-def _capacity(packet: Path, lanes: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = [
-        row
-        for lane in lanes
-        for file in sorted((packet / "lanes" / lane["recipe"]).glob("capacity-*.json"))
-        if (row := capacity_row(lane["recipe"], read_json(file)))
-    ]
-    if not rows:
-        return ["No lane was timed."]
-    note = (
-        "First output is the first non-empty reasoning, content or tool delta; first visible the first non-empty content. Percentiles are nearest-rank "
-        "over the successful measured requests (n); warm-ups are kept as rows and left out. Aggregate is completion tokens over the lane's wall clock."
-    )
-    return [markdown_table(CAPACITY_HEADER, rows), note]
-
-
-def capacity_row(recipe: str, document: Mapping[str, Any]) -> tuple[str, ...]:
-    """One capacity lane as it is printed; a missing value is a dash, never 0."""
-    metrics = document["metrics"]
-
-    def p50(tag: str, form: str, unit: str) -> str:
-        value = metrics[tag]["p50"]
-        return "-" if value is None else f"{value:{form}} {unit}".strip()
-
-    aggregate = document["aggregate_output_tok_s"]
-    label = "" if document["decode_label"] == "visible" else f" {document['decode_label']}"
-    suffix = "" if document["verdict"] == "passed" else f" ({document['verdict']})"
-    return (
-        recipe,
-        document["profile"],
-        document["protocol"] + suffix,
-        f"{document['completed']}/{document['requested']['requests']}",
-        p50("prompt_tokens", ",.0f", ""),
-        p50("first_output_s", ".3f", "s"),
-        p50("first_visible_s", ".3f", "s"),
-        p50("prefill_tok_s", ",.0f", "tok/s"),
-        p50("decode_tok_s", ".1f", "tok/s") + label,
-        "-" if aggregate is None else f"{aggregate:.2f} tok/s",
-        str(metrics["first_output_s"]["n"]),
     )
 
 

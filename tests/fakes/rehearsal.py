@@ -26,9 +26,11 @@ SEEDS: dict[str, Recipe] = {
 
 
 @contextmanager
-def playing(behaviour: Behaviour, context_tokens: int = 32768) -> Iterator[str]:
-    """The base URL of a played engine."""
-    server = serve(Engine(behaviour, Started({"context": str(context_tokens)})), "127.0.0.1", 0)
+def playing(behaviour: Behaviour, context_tokens: int = 32768, admission: int = 1) -> Iterator[str]:
+    """The base URL of a played engine that serves ``admission`` requests at a time."""
+    server = serve(
+        Engine(behaviour, Started({"context": str(context_tokens), "admission": str(admission)})), "127.0.0.1", 0
+    )
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .._api.client import Client
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .adapter_openai import OpenAi
 from .facts import LiveFacts
 from .pages import get_document, metric, post_document
@@ -19,6 +19,7 @@ from .pages import get_document, metric, post_document
 class LlamaCpp(OpenAi):
     """llama.cpp's server; without fields of its own it samples at temperature 0.8 with top_k 40 (its /props, recorded)."""
 
+    cached_metric, waiting_metric = "llamacpp:prompt_tokens_cached_total", "llamacpp:requests_deferred"
     sampling: ClassVar[Mapping[str, Any]] = {"repeat_penalty": 1.0}
 
     def switches(self, reasoning: Reasoning) -> dict[str, Any]:
@@ -50,7 +51,3 @@ class LlamaCpp(OpenAi):
             client, "/tokenize", {"content": rendered["prompt"], "add_special": True, "parse_special": True}
         )
         return len(tokens["tokens"]) if isinstance(tokens.get("tokens"), list) else None
-
-    def cached_prompt_tokens(self, client: Client) -> int | None:
-        value = metric(client, "llamacpp:prompt_tokens_cached_total")
-        return None if value is None else int(value)

@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .._api.client import Client
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .facts import LiveFacts
-from .pages import get_document, objects_of
+from .pages import get_document, metric, objects_of
 
 
 class OpenAi:
     """An engine of which nothing is known: /v1/models, chat completions, Responses. It tells no version, no cache counter, no tokenizer."""
 
+    #: Samples of the metrics page: prompt tokens taken from the cache since the start, requests that wait now. None where the engine has none.
+    cached_metric: ClassVar[str | None] = None
+    waiting_metric: ClassVar[str | None] = None
     #: Fields of a chat request that neutralise what the engine might take from the model repository, beside the standard ones.
     sampling: ClassVar[Mapping[str, Any]] = {}
 
@@ -35,4 +38,13 @@ class OpenAi:
 
     def cached_prompt_tokens(self, client: Client) -> int | None:
         """Prompt tokens taken from the cache since the start; None where the engine doesn't count them."""
-        return None
+        return _whole(client, self.cached_metric)
+
+    def waiting_requests(self, client: Client) -> int | None:
+        """Requests that stand in line now; None where the engine doesn't say."""
+        return _whole(client, self.waiting_metric)
+
+
+def _whole(client: Client, name: str | None) -> int | None:
+    value = metric(client, name) if name else None
+    return None if value is None else int(value)

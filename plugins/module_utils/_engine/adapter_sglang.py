@@ -13,7 +13,7 @@ from . import sglang_log
 from .adapter_openai import OpenAi
 from .expects import UNDECIDED
 from .facts import LiveFacts
-from .pages import get_document, metric, objects_of, post_document
+from .pages import get_document, objects_of, post_document
 
 #: Our name -> its arguments, the first that is decided counts.
 ARGUMENTS = {
@@ -29,6 +29,7 @@ ARGUMENTS = {
 class Sglang(OpenAi):
     """SGLang 0.5."""
 
+    cached_metric, waiting_metric = "sglang:cached_tokens_total", "sglang:num_queue_reqs"
     #: ``--sampling-defaults model`` takes these from the repository.
     sampling: ClassVar[Mapping[str, Any]] = {"repetition_penalty": 1.0}
 
@@ -56,10 +57,6 @@ class Sglang(OpenAi):
     def count_tokens(self, client: Client, messages: list[dict[str, Any]]) -> int | None:
         count = post_document(client, "/tokenize", {"messages": messages}).get("count")
         return count if isinstance(count, int) else None
-
-    def cached_prompt_tokens(self, client: Client) -> int | None:
-        value = metric(client, "sglang:cached_tokens_total")
-        return None if value is None else int(value)
 
 
 def _decided(arguments: dict[str, Any], names: tuple[str, ...]) -> str | None:

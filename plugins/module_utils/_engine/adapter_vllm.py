@@ -12,12 +12,13 @@ from .._api.client import Client
 from . import vllm_log
 from .adapter_openai import OpenAi
 from .facts import LiveFacts
-from .pages import get_document, metric, metric_names, objects_of, post_document
+from .pages import get_document, metric_names, objects_of, post_document
 
 
 class Vllm(OpenAi):
     """vLLM 0.22 to 0.25."""
 
+    cached_metric, waiting_metric = "vllm:prefix_cache_hits_total", "vllm:num_requests_waiting"
     #: ``--generation-config auto`` takes these from the repository, and a penalty works at temperature 0, too.
     sampling: ClassVar[Mapping[str, Any]] = {"repetition_penalty": 1.0}
 
@@ -43,7 +44,3 @@ class Vllm(OpenAi):
     def count_tokens(self, client: Client, messages: list[dict[str, Any]]) -> int | None:
         count = post_document(client, "/tokenize", {"messages": messages}).get("count")
         return count if isinstance(count, int) else None
-
-    def cached_prompt_tokens(self, client: Client) -> int | None:
-        value = metric(client, "vllm:prefix_cache_hits_total")
-        return None if value is None else int(value)

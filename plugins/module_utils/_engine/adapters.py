@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 from .._api.client import Client
 from .._words.errors import RefusedError
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .adapter_llama_cpp import LlamaCpp
 from .adapter_openai import OpenAi
 from .adapter_sglang import Sglang
@@ -31,6 +31,8 @@ class Adapter(Protocol):
     def count_tokens(self, client: Client, messages: list[dict[str, Any]]) -> int | None: ...
 
     def cached_prompt_tokens(self, client: Client) -> int | None: ...
+
+    def waiting_requests(self, client: Client) -> int | None: ...
 
 
 ADAPTERS: dict[str, Adapter] = {"llama_cpp": LlamaCpp(), "vllm": Vllm(), "sglang": Sglang()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._host import docker_containers as containers
-from .._host.container import PLAN_LABEL
+from .._host.container import GPU_HINT, NO_GPU_DRIVER, PLAN_LABEL
 from .._host.docker import Docker
 from .._words.errors import CampaignError, EngineError, RefusedError
 from .._words.plan import ContainerStart, LaunchPlan
@@ -21,13 +21,6 @@ from .container_spec import create_body
 from .devices_inside import compare_devices
 from .ending import container_exit
 from .runtime import PYTHON_S, EngineRecord, LiveStart, Stopped
-
-#: How Docker says that nobody serves GPU requests (moby: daemon/devices.go), and what to do about it.
-NO_GPU_DRIVER = "could not select device driver"
-GPU_HINT = (
-    "Docker cannot serve GPU requests here: install the NVIDIA Container Toolkit (nvidia-ctk runtime configure), "
-    "or turn on GPU support in Docker Desktop's settings; this says nothing of the model"
-)
 
 
 class DockerRuntime:

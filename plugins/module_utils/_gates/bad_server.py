@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -12,12 +13,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-#: How an answer is bad -> what is said: a loop, nothing at all, reasoning in the visible text. ``fault`` is no answer, ``short`` counts fewer tokens than came.
+#: How an answer is bad -> what is said: a loop, nothing at all, reasoning in the visible text. ``fault`` is no answer, ``short`` counts fewer tokens than came,
+#: ``crowded`` answers the first request only.
 SAID = {
     "loop": "lock handle " * 60,
     "silent": "",
     "leak": "I think about what the user wants.</think>\n\nParis",
     "short": "lock handle " * 60,
+    "crowded": "lock handle " * 60,
 }
 WAYS = (*SAID, "fault")
 FAULT = {"error": {"message": "a fault of the server, made on purpose", "type": "InternalServerError", "code": 500}}
@@ -38,6 +41,8 @@ def bad_server(way: str) -> Iterator[str]:
 
 
 def handler_of(way: str) -> type[BaseHTTPRequestHandler]:
+    asked = itertools.count()
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._send(404, {})
@@ -47,7 +52,7 @@ def handler_of(way: str) -> type[BaseHTTPRequestHandler]:
             words = len(json.dumps(body.get("messages") or body.get("input")).split())
             if self.path == "/tokenize":
                 self._send(200, {"count": words})
-            elif way == "fault":
+            elif way == "fault" or (way == "crowded" and next(asked)):
                 self._send(500, FAULT)
             elif self.path == "/v1/responses":
                 self._send(200, response_of(SAID[way], usage_of(way, words)))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._words.events import Reply
-from .._words.recipe import CapacityGate
+from .._words.profile import CapacityGate
 from .._words.verdict import CheckResult, VerdictName
-from .delivery import SHARED_PREFIX_TOKENS, Delivery, delivery_of
+from .delivery import Delivery, cache_evidence, delivery_of
 from .metrics import (
     METRICS,
     GenerationStart,
@@ -22,7 +22,7 @@ from .metrics import (
     nearest_rank,
     summarise,
 )
-from .prompts import Messages, nonce, sized_prompt, within_tolerance
+from .prompts import Messages, nonce, unique_prompt, within_tolerance
 from .session import Session
 
 #: A first request that took this many times the median to its first output has paid for something else, compilation mostly.
@@ -48,7 +48,8 @@ def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any])
     prompts = []
     for number in range(gate.warmup + gate.requests):
         session.tell("capacity", f"building prompt {number + 1}/{gate.warmup + gate.requests} of {target} tokens")
-        prompts.append(_prompt(session, protocol, target, number))
+        mark = nonce(session.seed, session.profile, target, number)
+        prompts.append(unique_prompt(mark, protocol, target, session.count_tokens))
     warmups = tuple(_ask(session, name, prompts[number], gate, warmup=True) for number in range(gate.warmup))
     cached_before = session.adapter.cached_prompt_tokens(session.client)
     measured: list[Reply] = []
@@ -62,19 +63,6 @@ def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any])
     return CapacityRun(
         warmups, tuple(measured), target, wall_ns, cached_before, session.adapter.cached_prompt_tokens(session.client)
     )
-
-
-def _prompt(session: Session, protocol: dict[str, Any], target: int, number: int) -> Messages:
-    mark = nonce(session.seed, session.profile, target, number)
-
-    def build(lines: list[str]) -> Messages:
-        # The mark stands first, so that no two prompts share more than what the chat template puts before them.
-        return [
-            {"role": "system", "content": f"{mark} {protocol['system']}"},
-            {"role": "user", "content": "\n".join([*lines, protocol["question"]])},
-        ]
-
-    return sized_prompt(mark, target, build, session.count_tokens).messages
 
 
 def _ask(session: Session, name: str, messages: Messages, gate: CapacityGate, *, warmup: bool) -> Reply:
@@ -134,7 +122,7 @@ def capacity_document(
         "first_request": first_request(run),
         "aggregate_output_tok_s": aggregate_output(good, run.wall_ns),
         "wall_s": run.wall_ns / 1e9,
-        "cache": cache_evidence(run),
+        "cache": cache_evidence(run.cached_before, run.cached_after, len(run.measured)),
     }
 
 
@@ -182,27 +170,6 @@ def slow_first(document: dict[str, Any]) -> str | None:
         f"the first request after the load took {first['first_output_s']:.2f} s to its first output, the median is {first['median_s']:.2f} s; "
         "it is in the statistics, as no warm-up was asked for"
     )
-
-
-def cache_evidence(run: CapacityRun) -> dict[str, Any]:
-    """The engine's own count of prompt tokens taken from its cache, before and after."""
-    allowed = SHARED_PREFIX_TOKENS * len(run.measured)
-    if run.cached_before is None or run.cached_after is None:
-        return {
-            "before": run.cached_before,
-            "after": run.cached_after,
-            "hits": None,
-            "allowed": allowed,
-            "unique": None,
-        }
-    hits = run.cached_after - run.cached_before
-    return {
-        "before": run.cached_before,
-        "after": run.cached_after,
-        "hits": hits,
-        "allowed": allowed,
-        "unique": hits <= allowed,
-    }
 
 
 def judge_capacity(run: CapacityRun, document: dict[str, Any]) -> tuple[VerdictName, str]:

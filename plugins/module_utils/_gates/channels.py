@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._words.events import Reply
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 
 #: Marks by which the chat templates of current models separate thinking and channels (templates of Qwen, DeepSeek, Nemotron, gpt-oss, Mistral,
 #: Seed, Kimi, Inkling), and the turn marks that must never be seen at all.

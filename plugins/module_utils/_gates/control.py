@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._words.events import Reply
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .._words.verdict import VerdictName
 from .channels import claims_none, leak
 from .finding import user

@@ -97,3 +97,16 @@ def cached_share(replies: Iterable[Reply]) -> float | None:
     told = [(reply.cached_tokens or 0, reply.prompt_tokens) for reply in replies if reply.prompt_tokens]
     total = sum(prompt for _cached, prompt in told)
     return sum(cached for cached, _prompt in told) / total if total else None
+
+
+def cache_evidence(before: int | None, after: int | None, requests: int) -> dict[str, Any]:
+    """The engine's own count of prompt tokens taken from its cache, before and after ``requests``; ``unique`` is None where it doesn't count."""
+    hits = None if before is None or after is None else after - before
+    allowed = SHARED_PREFIX_TOKENS * requests
+    return {
+        "before": before,
+        "after": after,
+        "hits": hits,
+        "allowed": allowed,
+        "unique": None if hits is None else hits <= allowed,
+    }

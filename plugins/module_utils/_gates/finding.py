@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._words.events import Reply
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .._words.verdict import VerdictName
 from .channels import leak, oddities, unwanted_reasoning
 from .coherence import repetition

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._words.documents import to_document
 from .._words.events import Reply
-from .._words.recipe import FunctionalGate
+from .._words.profile import FunctionalGate
 from .._words.verdict import CheckResult, GateResult, Level
 from . import text_probes, tool_probes
 from .channels import channels_by_route

@@ -16,8 +16,9 @@ from .._engine.adapters import ADAPTERS
 from .._evidence.store import Lines
 from .._words.documents import to_document
 from .._words.errors import CampaignError
-from .._words.recipe import CapacityGate, QualityGate, Reasoning
+from .._words.profile import BurstGate, CapacityGate, QualityGate, Reasoning
 from .bad_server import bad_server
+from .burst import burst_document, judge_burst, run_burst
 from .capacity import capacity_document, judge_capacity, run_capacity
 from .control import run_control
 from .finding import passed
@@ -31,6 +32,7 @@ OFF, ON = Reasoning("off"), Reasoning("on")
 #: What a fault of the transport comes to, wherever it happens; it is never a verdict.
 INFRASTRUCTURE = "infrastructure"
 CAPACITY = CapacityGate("capacity", 1024, requests=3, warmup=1, max_tokens=128)
+BURST = BurstGate("burst", 1024, concurrency=3, max_tokens=128)
 CONTEXT_TOKENS = 65536
 
 
@@ -74,10 +76,15 @@ class NegativeControls:
         }
 
     def _rows(self) -> Iterator[Control]:
-        kinds = {"functional": self._functional, "quality": self._quality, "capacity": self._capacity}
+        kinds = {
+            "functional": self._functional,
+            "quality": self._quality,
+            "capacity": self._capacity,
+            "burst": self._burst,
+        }
         for number, (name, protocol) in enumerate(self.protocols.items(), start=1):
             self.tell("controls", f"controls {number}/{len(self.protocols)}: {name}")
-            yield from kinds[name.split("/")[0]](name, protocol)
+            yield from kinds[protocol["kind"]](name, protocol)
 
     def _functional(self, name: str, protocol: Document) -> Iterator[Control]:
         for check, settings in protocol["check"].items():
@@ -105,6 +112,10 @@ class NegativeControls:
     def _capacity(self, name: str, protocol: Document) -> Iterator[Control]:
         expected = {"loop": "inconclusive", "short": "inconclusive", "silent": "failed"}
         yield from self._each(name, "timing", partial(self._timing, protocol), expected)
+
+    def _burst(self, name: str, protocol: Document) -> Iterator[Control]:
+        expected = {"short": "inconclusive", "silent": "inconclusive", "crowded": "failed"}
+        yield from self._each(name, "queueing", partial(self._together, protocol), expected)
 
     def _each(
         self, protocol: str, check: str, run: Callable[[Session], tuple[str, str]], expected: Mapping[str, str]
@@ -155,6 +166,10 @@ class NegativeControls:
     def _timing(self, protocol: Document, session: Session) -> tuple[str, str]:
         run = run_capacity(session, CAPACITY, protocol)
         return judge_capacity(run, capacity_document(run, CAPACITY, protocol))
+
+    def _together(self, protocol: Document, session: Session) -> tuple[str, str]:
+        run = run_burst(session, BURST, protocol)
+        return judge_burst(run, burst_document(run, BURST))
 
 
 def silent(*_stage_and_text: Any, **_data: Any) -> None:

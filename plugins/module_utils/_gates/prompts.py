@@ -97,6 +97,18 @@ def _fill(build: Callable[[list[str]], Messages], lines: list[str], target: int,
     return Prompt(messages, target, counted)
 
 
+def unique_prompt(mark: str, protocol: dict[str, Any], target: int, count: Count) -> Messages:
+    """A capacity or burst protocol's request. ``mark`` stands first, so that no two share more than what the chat template puts before their own words."""
+
+    def build(lines: list[str]) -> Messages:
+        return [
+            {"role": "system", "content": f"{mark} {protocol['system']}"},
+            {"role": "user", "content": "\n".join([*lines, protocol["question"]])},
+        ]
+
+    return sized_prompt(mark, target, build, count).messages
+
+
 def within_tolerance(prompt_tokens: int, target: int) -> bool:
     """|prompt − target| ≤ 0.5 %, and never stricter than a few tokens."""
     return abs(prompt_tokens - target) <= max(MIN_TOLERANCE_TOKENS, target * TOLERANCE)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._words.documents import to_document
 from .._words.events import Reply
-from .._words.recipe import QualityGate
+from .._words.profile import QualityGate
 from .._words.verdict import GateResult, VerdictName
 from .finding import user
 from .prompts import Messages, nonce, sized_prompt, within_tolerance

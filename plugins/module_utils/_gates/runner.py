@@ -19,9 +19,10 @@ from .._evidence.record import artifact
 from .._evidence.store import Lines, write_json
 from .._words.errors import CampaignError
 from .._words.identity import Identity
-from .._words.recipe import CapacityGate, Profile, QualityGate
+from .._words.profile import BurstGate, CapacityGate, Profile, QualityGate
 from .._words.suite import Suite
 from .._words.verdict import GateResult, ProfileResult
+from .burst import burst_document, judge_burst, run_burst
 from .capacity import capacity_checks, capacity_document, judge_capacity, run_capacity
 from .control import run_control
 from .functional import run_functional
@@ -80,6 +81,8 @@ class LaneGates:
                 (profile.quality.protocol, profile.quality.required, partial(self._quality, session, profile.quality))
             )
         steps += [(lane.protocol, True, partial(self._capacity, session, lane)) for lane in profile.capacity]
+        if profile.burst:
+            steps.append((profile.burst.protocol, False, partial(self._burst, session, profile.burst)))
         gates: list[GateResult] = []
         stopped: str | None = None
         for protocol, required, run in steps:
@@ -141,17 +144,28 @@ class LaneGates:
         if intrusions:
             verdict, reason = "inconclusive", f"the host was not ours alone: {'; '.join(intrusions)}"
         self.capacity_count += 1
-        record = {
+        record: Record = {
             "profile": session.profile,
             "protocol": gate.protocol,
             "verdict": verdict,
             "reason": reason,
             "intrusions": intrusions,
+            "sampling": session.sampling(),
         }
         self._write("capacity", {**record, **document}, f"capacity-{self.capacity_count}")
         return GateResult(
             gate.protocol, verdict, reason, True, capacity_checks(document) if verdict == "passed" else ()
         )
+
+    def _burst(self, session: Session, gate: BurstGate) -> GateResult:
+        """A file of its own kind: nothing that reads capacity finds it."""
+        run = run_burst(session, gate, self.protocols[gate.protocol])
+        document = burst_document(run, gate)
+        verdict, reason = judge_burst(run, document)
+        record: Record = {"profile": session.profile, "protocol": gate.protocol, "verdict": verdict, "reason": reason}
+        record["sampling"] = session.sampling()
+        self._write("burst", {**record, **document}, f"burst-{session.profile}")
+        return GateResult(gate.protocol, verdict, reason, False)
 
     def _write(self, name: str, content: Record, file: str | None = None) -> dict[str, str]:
         """Writes an artifact; says where it will stand in the packet, and its sha256."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,11 @@ from .._evidence.record import utc
 from .._evidence.store import Lines
 from .._words.errors import CampaignError
 from .._words.events import Reply, Row
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .._words.text import plain
 from .calibration import Calibration
 from .prompts import Messages
+from .together import Sent, send_together
 
 KEEP_CHARACTERS = 4000
 #: Room in the context for a prompt that nobody has counted, and for what a chat template adds to one that was.
@@ -79,6 +80,22 @@ class Session:
         body = requests.chat(self.model, messages, max_tokens=limit, stream=stream, fields=fields, **options)
         return self._send(check, body, warmup=warmup)
 
+    def chat_together(
+        self, check: str, prompts: Sequence[Messages], *, max_tokens: int
+    ) -> tuple[tuple[Sent, ...], tuple[int, ...]]:
+        """(what came of each, the engine's counts of waiting requests meanwhile). Streams, sent at one moment; a fault of one is its reply's, and kept."""
+        fields = self._fields(self.reasoning)
+        bodies = [
+            requests.chat(self.model, messages, max_tokens=max_tokens, stream=True, fields=fields)
+            for messages in prompts
+        ]
+        data = [requests.encode(body) for body in bodies]
+        sent_at = time.time()
+        sent, waiting = send_together(self.client, data, self.adapter.waiting_requests, self.timeout_s)
+        for body, encoded, one in zip(bodies, data, sent, strict=True):
+            self._keep(check, body, encoded, one.reply, sent_at + one.after_ns / 1e9, warmup=False, counts=True)
+        return sent, waiting
+
     def responses(self, check: str, items: Any, *, max_tokens: int, tools: list[dict[str, Any]] | None = None) -> Reply:
         """One request to /v1/responses; the reply's ``body`` is its whole document."""
         limit = self._limit(max_tokens, SHORT_PROMPT_TOKENS)
@@ -90,6 +107,10 @@ class Session:
         """Visible and reasoning tokens as one cap, as far as the context holds it beside the prompt."""
         left = self.context_tokens - prompt_tokens - TEMPLATE_TOKENS
         return max(visible, min(visible + self.reasoning_tokens, left))
+
+    def sampling(self) -> dict[str, Any]:
+        """What every chat request of the profile carries for sampling and reasoning, for the record."""
+        return {**requests.SAMPLING, **self._fields(self.reasoning)}
 
     def count_tokens(self, messages: Messages) -> int | None:
         """By the engine's tokenizer; where it has no page for it, by characters, calibrated by usage. None where neither works."""
@@ -118,11 +139,14 @@ class Session:
             "/v1/chat/completions" if is_chat else "/v1/responses", data, timeout_s=self.timeout_s
         )
         reply = read_reply(exchange, streamed=body["stream"]) if is_chat else read_responses(exchange)
-        return self._keep(check, body, data, reply, sent_at, warmup, counts)
+        index = self._keep(check, body, data, reply, sent_at, warmup=warmup, counts=counts)
+        _raise_fault(check, index, reply)
+        return reply
 
     def _keep(
-        self, check: str, body: dict[str, Any], data: bytes, reply: Reply, sent_at: float, warmup: bool, counts: bool
-    ) -> Reply:
+        self, check: str, body: dict[str, Any], data: bytes, reply: Reply, sent_at: float, *, warmup: bool, counts: bool
+    ) -> int:
+        """The row on disk; its index."""
         index, self.next_index = self.next_index, self.next_index + 1
         if counts:
             self.asked.append(index)
@@ -139,19 +163,24 @@ class Session:
             reply,
         )
         self.rows.append({"schema": "tandem.row/v1", **_row_document(row)})
-        refused = reply.error_class == "http_status" and reply.status is not None and 400 <= reply.status < 500
-        if reply.is_infrastructure and not refused:
-            ours = (
-                "; prompt and budget don't fit what the engine serves: limits or a gate of the recipe are wrong, nothing is said of the model"
-                if reply.error_class == "too_long"
-                else ""
-            )
-            raise CampaignError(
-                f"{check}: {plain(reply.error or reply.error_class or 'no answer')}{ours}",
-                row=index,
-                error_class=reply.error_class,
-            )
-        return reply
+        return index
+
+
+def _raise_fault(check: str, index: int, reply: Reply) -> None:
+    """Ends the gates where the reply is none of the engine's own: :class:`CampaignError`. A 4xx is its answer."""
+    refused = reply.error_class == "http_status" and reply.status is not None and 400 <= reply.status < 500
+    if not reply.is_infrastructure or refused:
+        return
+    ours = (
+        "; prompt and budget don't fit what the engine serves: limits or a gate of the recipe are wrong, nothing is said of the model"
+        if reply.error_class == "too_long"
+        else ""
+    )
+    raise CampaignError(
+        f"{check}: {plain(reply.error or reply.error_class or 'no answer')}{ours}",
+        row=index,
+        error_class=reply.error_class,
+    )
 
 
 def abbreviated(body: dict[str, Any]) -> dict[str, Any]:

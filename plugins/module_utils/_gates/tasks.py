@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._words.events import Reply
-from .._words.recipe import Reasoning
+from .._words.profile import Reasoning
 from .answers import call_mismatch, json_mismatch, mismatch, schema_mismatch
 from .channels import leak, unwanted_reasoning
 from .unified_diff import edit_mismatch

@@ -13,6 +13,12 @@ from typing import Any
 PLAN_LABEL = "tandem.campaign.plan"
 #: Marks a container of ours that only looks or probes: never an engine, removed at once, no intruder.
 LOOK_LABEL = "tandem.campaign.look"
+#: How Docker says that nobody serves GPU requests (moby: daemon/devices.go), and what to do about it.
+NO_GPU_DRIVER = "could not select device driver"
+GPU_HINT = (
+    "Docker cannot serve GPU requests here: install the NVIDIA Container Toolkit (nvidia-ctk runtime configure), "
+    "or turn on GPU support in Docker Desktop's settings; this says nothing of the model"
+)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._engine.devices_inside import UUID
-from .._engine.docker_runtime import GPU_HINT, NO_GPU_DRIVER
 from .._host import docker_containers as containers
-from .._host.container import LOOK_LABEL
+from .._host.container import GPU_HINT, LOOK_LABEL, NO_GPU_DRIVER
 from .._host.docker import Docker
 from .._words.errors import CampaignError
 from .derived import find_derived

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from .profile import NAME, Profile
 from .strict import FORBID_EXTRA
 
 SET_SCHEMA = "tandem.recipe-set/v1"
 REVISION, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 DIGEST_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,95}")
 #: Variables that belong to the contract or to the plan: a recipe may not set them.
 CONTRACT_VARIABLE = re.compile(
     r"NCCL_(?!PROTO$|ALGO$)\w+|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|PYTORCH_NO_CUDA_MEMORY_CACHING|NVIDIA_VISIBLE_DEVICES|"
@@ -166,109 +166,6 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Reasoning:
-    """How a profile asks for reasoning. ``kwargs`` go into ``chat_template_kwargs``."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
-    mode: Literal["off", "on", "effort"] = "off"
-    effort: str | None = None
-    kwargs: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        allowed = {
-            "off": self.effort in (None, "none"),
-            "on": self.effort is None,
-            "effort": self.effort not in (None, "none"),
-        }
-        if not allowed[self.mode]:
-            raise ValueError(
-                f"effort {self.effort!r} does not go with mode {self.mode!r} (off: none at all or 'none'; on: none at all)"
-            )
-
-
-@dataclass(frozen=True)
-class FunctionalGate:
-    """Which checks of the protocol run, and what a failure means.
-
-    ``reasoning_tokens``: beside each check's own allowance for the visible answer; by default :data:`REASONING_TOKENS` where the profile reasons.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
-    protocol: str
-    required: tuple[str, ...]
-    advisory: tuple[str, ...] = ()
-    reasoning_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        both = sorted(set(self.required) & set(self.advisory))
-        if both:
-            raise ValueError(f"check {both[0]!r} is both required and advisory")
-        if not self.required:
-            raise ValueError("a functional gate needs at least one required check")
-
-
-#: What a profile that reasons may spend on it beside a visible answer (the published campaign's headroom).
-REASONING_TOKENS = 4096
-
-
-@dataclass(frozen=True)
-class QualityGate:
-    """Quality with its budgets in tokens; both are sent as one cap."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
-    protocol: str
-    required: bool = True
-    visible_tokens: int = 512
-    reasoning_tokens: int = 0
-
-
-@dataclass(frozen=True)
-class CapacityGate:
-    """One capacity lane: measured ``requests`` after ``warmup`` marked ones, one at a time."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
-    protocol: str
-    context_tokens: int
-    requests: int = 12
-    warmup: int = 1
-    max_tokens: int = 256
-
-    def __post_init__(self) -> None:
-        if self.requests < 1 or self.warmup < 0 or self.max_tokens < 2:
-            raise ValueError("capacity needs requests >= 1, warmup >= 0 and max_tokens >= 2")
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One reasoning setting with its own gates. All profiles of a recipe run in one load."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
-    name: str
-    functional: FunctionalGate
-    reasoning: Reasoning = Reasoning()
-    quality: QualityGate | None = None
-    capacity: tuple[CapacityGate, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name):
-            raise ValueError(
-                f"profile name {self.name!r}: it names files; lower-case letters, digits, '.', '_' and '-' only, 96 at most"
-            )
-
-    @property
-    def functional_reasoning_tokens(self) -> int:
-        """The functional gate's allowance for reasoning."""
-        declared = self.functional.reasoning_tokens
-        silent = self.reasoning.mode == "off"
-        return declared if declared is not None else (0 if silent else REASONING_TOKENS)
-
-    def protocols(self) -> tuple[str, ...]:
-        """Names of the protocols of its gates, in order."""
-        quality = (self.quality.protocol,) if self.quality else ()
-        return (self.functional.protocol, *quality, *(lane.protocol for lane in self.capacity))
-
-
-@dataclass(frozen=True)
 class Recipe:
     """A pinned candidate. ``args`` are ordered groups, each a flag with its values."""
 
@@ -300,10 +197,10 @@ class Recipe:
         _check_environment(self.engine.kind, self.env)
         _check_arguments(self.args)
         for profile in self.profile:
-            for lane in profile.capacity:
-                if lane.context_tokens > self.limits.context_tokens:
+            for gate, tokens in profile.timed():
+                if tokens > self.limits.context_tokens:
                     raise ValueError(
-                        f"profile {profile.name}: capacity at {lane.context_tokens} tokens is beyond "
+                        f"profile {profile.name}: {gate} at {tokens} tokens is beyond "
                         f"limits.context_tokens = {self.limits.context_tokens}"
                     )
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .recipe import Control, DeclaredCaveat, Profile, Recipe
+from .profile import Profile
+from .recipe import Control, DeclaredCaveat, Recipe
 
 #: Arguments that decide how an answer is taken apart.
 PARSERS = re.compile(r"parser|jinja|template|auto-tool")

@@ -64,7 +64,12 @@ def pages(start: Started, behaviour: Behaviour, counters: dict[str, int]) -> dic
         model |= {"root": start.model, "max_model_len": context}
         found["/version"] = {"version": behaviour.version}
         found["/metrics"] = _samples(
-            {"vllm:num_requests_running": 0, "vllm:prefix_cache_hits_total": counters["cached"]}, start.name
+            {
+                "vllm:num_requests_running": 0,
+                "vllm:num_requests_waiting": counters["waiting"],
+                "vllm:prefix_cache_hits_total": counters["cached"],
+            },
+            start.name,
         )
     elif flavour == "sglang":
         model |= {"root": start.name, "max_model_len": context}
@@ -82,7 +87,11 @@ def pages(start: Started, behaviour: Behaviour, counters: dict[str, int]) -> dic
             "model_path": start.model,
         }
         found["/metrics"] = _samples(
-            {"llamacpp:prompt_tokens_cached_total": counters["cached"], "llamacpp:spec_decode_num_drafts_total": 0}
+            {
+                "llamacpp:requests_deferred": counters["waiting"],
+                "llamacpp:prompt_tokens_cached_total": counters["cached"],
+                "llamacpp:spec_decode_num_drafts_total": 0,
+            }
         )
     return found
 

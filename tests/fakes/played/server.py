@@ -9,6 +9,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -32,11 +34,27 @@ class Engine:
         self.start = start
         self.record = record
         self.faults = Faults(behaviour.fault)
-        self.counters = {"cached": 0, "served": 0}
+        self.counters = {"cached": 0, "served": 0, "waiting": 0}
         self.prompts: list[str] = []
         self.guard = threading.Lock()
         # One admission: requests of several clients stand in line, as they do at a real engine's --max-num-seqs 1.
         self.admission = threading.BoundedSemaphore(int(start.admission))
+
+    @contextmanager
+    def admitted(self, received_ns: int) -> Iterator[int]:
+        """When the work on a request begins: at once, or when its turn comes in the line, as the engine counts it."""
+        begun_ns = received_ns
+        if not self.admission.acquire(blocking=False):
+            with self.guard:
+                self.counters["waiting"] += 1
+            self.admission.acquire()
+            begun_ns = time.monotonic_ns()
+            with self.guard:
+                self.counters["waiting"] -= 1
+        try:
+            yield begun_ns
+        finally:
+            self.admission.release()
 
     def answer(self, asked: Asked) -> tuple[Utterance, list[Any]]:
         """What is said, and the faults that this request meets."""
@@ -77,7 +95,7 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        received_ns = 0
+        received_ns = begun_ns = 0
 
         def parse_request(self) -> bool:
             # The request's first line has just been read.
@@ -101,7 +119,7 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
             if self.path in ("/tokenize", "/apply-template"):
                 self._tokenize(body)
             elif self.path in ("/v1/chat/completions", "/v1/responses"):
-                with engine.admission:
+                with engine.admitted(self.received_ns) as self.begun_ns:
                     self._complete(read_request(self.path, body))
             else:
                 self._send(404, _problem(f"nothing is served at {self.path}", 404))
@@ -172,7 +190,7 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
                 engine.note(_times(self.received_ns, written, said, time.monotonic_ns()))
 
         def _until(self, at_s: float) -> None:
-            wait = self.received_ns + at_s * scale * 1e9 - time.monotonic_ns()
+            wait = self.begun_ns + at_s * scale * 1e9 - time.monotonic_ns()
             if wait > 0:
                 time.sleep(wait / 1e9)
 

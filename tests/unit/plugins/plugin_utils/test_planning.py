@@ -14,7 +14,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.host import
     Rehearsal,
     Role,
 )
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import QualityGate
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import QualityGate
 from ansible_collections.tandem.campaign.plugins.plugin_utils.lane import Lane, Observed
 from ansible_collections.tandem.campaign.plugins.plugin_utils.planning import decide, fit_of, host_class
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import (

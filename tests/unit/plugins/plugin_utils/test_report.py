@@ -11,11 +11,16 @@ from ansible_collections.tandem.campaign.plugins.plugin_utils.markdown import ce
 from ansible_collections.tandem.campaign.plugins.plugin_utils.outcome_table import outcome_rows, text_table
 from ansible_collections.tandem.campaign.plugins.plugin_utils.report import (
     _final_state,
-    capacity_row,
     markdown_report,
 )
+from ansible_collections.tandem.campaign.plugins.plugin_utils.report_capacity import (
+    burst_section,
+    capacity_row,
+    capacity_section,
+)
 
-SUMMARY = {"n": 12, "p50": None}
+SUMMARY = {"n": 12, "p50": None, "p95": None, "p50_interval": (None, None), "p95_interval": (None, None)}
+DELIVERY = {"warm": 0, "untrusted": 0, "reasons": [], "decode_overstated_by_at_most": None}
 
 
 def capacity(**p50: float) -> dict[str, Any]:
@@ -25,7 +30,9 @@ def capacity(**p50: float) -> dict[str, Any]:
         "protocol": "capacity/v4-reasoning",
         "verdict": "passed",
         "completed": 11,
-        "requested": {"requests": 12},
+        "requested": {"requests": 12, "max_tokens": 512},
+        "delivery": DELIVERY,
+        "failures": [],
         "decode_label": "combined",
         "aggregate_output_tok_s": 7.59630572878913,
         "metrics": {tag: {**SUMMARY, "p50": p50.get(tag)} for tag in tags},
@@ -41,12 +48,12 @@ def test_a_published_row() -> None:
         decode_tok_s=11.52948,
     )
     assert capacity_row("deepseek", document) == (
-        "deepseek", "low", "capacity/v4-reasoning", "11/12", "21,144", "2.705 s", "29.106 s", "7,818 tok/s", "11.5 tok/s combined", "7.60 tok/s", "12",
+        "deepseek", "low", "capacity/v4-reasoning", "11/12", "512", "21,144", "2.705 s", "29.106 s", "7,818 tok/s", "11.5 tok/s combined", "7.60 tok/s", "12",
     )  # fmt: skip
 
 
 def test_a_missing_value_is_a_dash() -> None:
-    assert capacity_row("x", {**capacity(), "aggregate_output_tok_s": None})[4:10] == (
+    assert capacity_row("x", {**capacity(), "aggregate_output_tok_s": None})[5:11] == (
         "-",
         "-",
         "-",
@@ -118,3 +125,52 @@ def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
     assert "| split | compute\\_a: nobody; compute\\_b: omni | none | none |" in text
     assert "| router | container | exited (137) | - |" in text
     assert list(_final_state(tmp_path / "elsewhere")) == []
+
+
+def lane_with(tmp_path: Path, **documents: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
+    for name, document in documents.items():
+        write_json(tmp_path / "lanes" / "one" / f"{name.replace('_', '-')}.json", document)
+    return tmp_path, [{"recipe": "one"}]
+
+
+def test_how_sure_the_figures_are(tmp_path: Path) -> None:
+    document = capacity(first_output_s=1.0, decode_tok_s=50.0)
+    document["metrics"]["first_output_s"] |= {
+        "n": 20,
+        "p95": 2.0,
+        "p50_interval": (0.9, 1.1),
+        "p95_interval": (1.5, None),
+    }
+    document["metrics"]["decode_tok_s"] |= {"p50_interval": (49.5, 50.5)}
+    text = "\n".join(capacity_section(*lane_with(tmp_path, capacity_1=document)))
+    assert (
+        "| one | low | - | 20 | 1.000 s (0.900 to 1.100) | 2.000 s (1.500 to ?) | 50.0 tok/s (49.5 to 50.5) |" in text
+    )
+    assert "GuideLLM" in text
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    document = capacity()
+    document["delivery"] = {
+        "warm": 2, "untrusted": 1, "reasons": ["burst | delivery"], "decode_overstated_by_at_most": 0.0123,
+    }  # fmt: skip
+    document["failures"] = [{"request": 8, "class": "reasoning_exhausted", "text": "<i>"}]
+    text = "\n".join(capacity_section(*lane_with(tmp_path, capacity_1=document)))
+    assert "- one, low: 2 of 11 prompts were warm" in text
+    assert "1 of 11 streams can't be timed (burst \\| delivery)" in text
+    assert "at most 1.23% too high" in text
+    assert "request 8 failed: reasoning\\_exhausted (&lt;i&gt;)" in text
+
+
+def test_a_burst_stands_apart(tmp_path: Path) -> None:
+    document: dict[str, Any] = {
+        "profile": "off", "verdict": "passed", "requested": {"concurrency": 4}, "completed": 4, "alone_first_output_s": 0.1,
+        "first_output_min_s": 0.1, "first_output_p50_s": 0.4, "first_output_max_s": None, "slowdown": 4.0, "generating_at_once": 1, "most_waiting": None,
+    }  # fmt: skip
+    packet, lanes = lane_with(tmp_path, burst_off=document)
+    assert capacity_section(packet, lanes) == ["No lane was timed."]
+    heading, table, note = burst_section(packet, lanes)
+    assert heading == "## Bursts"
+    assert "| one | off | passed | 4 | 4/4 | 0.100 s | 0.100 s | 0.400 s | - | 4.0 x | 1 | - |" in table
+    assert "no capacity figure" in note
+    assert burst_section(packet, []) == []

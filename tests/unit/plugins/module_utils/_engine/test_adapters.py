@@ -14,7 +14,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._engine.adapters i
     endpoint_engine,
 )
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.facts import LiveFacts, Rank
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Reasoning
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import Reasoning
 from ansible_collections.tandem.campaign.tests.fakes.recordings import LLAMA_CPP, VLLM, answer
 from ansible_collections.tandem.campaign.tests.fakes.server import Answer, scripted
 

@@ -15,7 +15,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store im
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.functional import run_check
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.session import Session
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Reasoning
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import Reasoning
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import CheckResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import read_protocol
 from ansible_collections.tandem.campaign.tests.fakes.server import Scripted, completion, scripted

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.verdicts import judge_lane
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import (
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import (
     CapacityGate,
     FunctionalGate,
     Profile,
     QualityGate,
     Reasoning,
-    Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
 from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import LaneResult
 from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import Behaviour, behaviour_of

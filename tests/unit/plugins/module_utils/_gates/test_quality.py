@@ -15,13 +15,13 @@ import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.runner import LaneGates
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.tasks import answer_mismatch, failure_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.events import Reply
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import (
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import (
     FunctionalGate,
     Profile,
     QualityGate,
     Reasoning,
-    Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
 from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import GateResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set

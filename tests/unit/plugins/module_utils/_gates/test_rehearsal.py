@@ -60,6 +60,9 @@ def test_laguna_at_240_000_tokens(tmp_path: Path) -> None:
     long = artifact(tmp_path, "capacity-2")
     assert (long["completed"], long["requested"]["context_tokens"]) == (4, 240_000)
     assert abs(long["metrics"]["prompt_tokens"]["p50"] - long["prompt_target_tokens"]) <= 4
+    # Published with --max-num-seqs 1: four at once stand in line.
+    burst = artifact(tmp_path, "burst-off")
+    assert (burst["verdict"], burst["generating_at_once"], burst["diagnostic"]) == ("passed", 1, True), burst["reason"]
 
 
 def test_deepseek_keeps_the_request_that_thought_to_its_end(tmp_path: Path) -> None:

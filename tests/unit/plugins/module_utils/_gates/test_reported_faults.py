@@ -12,7 +12,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._api.responses imp
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.functional import run_check
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.session import Session
 from ansible_collections.tandem.campaign.plugins.module_utils._words.events import Reply
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Reasoning
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import Reasoning
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import CheckResult
 
 OFF = Reasoning()

@@ -17,7 +17,7 @@ from ansible_collections.tandem.campaign.plugins.module_utils._gates.capacity im
 )
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.delivery import overstatement, untrusted_timing
 from ansible_collections.tandem.campaign.plugins.module_utils._words.events import Reply
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import CapacityGate
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import CapacityGate
 
 GATE = CapacityGate("capacity/v3", 24272, 12, 0, 256)
 PROTOCOL = {"generation_starts_at": "first_visible", "margin_tokens": 16}

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._gates.runner import LaneGates
-from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import (
+from ansible_collections.tandem.campaign.plugins.module_utils._words.profile import (
     CapacityGate,
     FunctionalGate,
     Profile,
     QualityGate,
-    Recipe,
 )
+from ansible_collections.tandem.campaign.plugins.module_utils._words.recipe import Recipe
 from ansible_collections.tandem.campaign.plugins.module_utils._words.suite import suite_of
 from ansible_collections.tandem.campaign.plugins.module_utils._words.verdict import GateResult
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import COLLECTION_RECIPES, read_protocol, read_set
