@@ -45,7 +45,7 @@ def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[str]:
         markdown_table(CAPACITY_HEADER, [capacity_row(*one) for one in found]),
         DEFINITIONS,
         markdown_table(CERTAINTY_HEADER, [certainty_row(*one) for one in found]),
-        "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics; p95 needs n of 20.",
+        "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics (n of 6 at least for a median); p95 needs n of 20.",
         *(["\n".join(notes)] if notes else []),
     ]
 
@@ -105,6 +105,8 @@ def _with_interval(summary: Document, quantile: str, form: str, unit: str) -> st
     value = summary[quantile]
     if value is None:
         return "-"
+    if not any(summary[f"{quantile}_interval"]):
+        return amount(value, form, unit)
     low, high = (amount(end, form, "") if end is not None else "?" for end in summary[f"{quantile}_interval"])
     return f"{amount(value, form, unit)} ({low} to {high})"
 

@@ -109,6 +109,7 @@ LOOSE = """
         lanes:
           - protocols:
               functional/v1:
+                kind: functional
                 check: {loose: {probe: known_answer, prompt: "Hello?", pattern: ".", repeats: 2, max_tokens: 8}}
         state_dir: "{{ folder }}/state"
         packet: "{{ folder }}/packet"
