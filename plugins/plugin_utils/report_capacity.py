@@ -45,7 +45,7 @@ def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[str]:
         markdown_table(CAPACITY_HEADER, [capacity_row(*one) for one in found]),
         DEFINITIONS,
         markdown_table(CERTAINTY_HEADER, [certainty_row(*one) for one in found]),
-        "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics (n of 6 at least for a median); p95 needs n of 20.",
+        "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics: from n of 6 on for a median; p95 needs n of 20.",
         *(["\n".join(notes)] if notes else []),
     ]
 

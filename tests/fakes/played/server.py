@@ -118,6 +118,7 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
                 return
             if self.path in ("/tokenize", "/apply-template"):
                 self._tokenize(body)
+                self._note([], None)
             elif self.path in ("/v1/chat/completions", "/v1/responses"):
                 with engine.admitted(self.received_ns) as self.begun_ns:
                     self._complete(read_request(self.path, body))
@@ -167,6 +168,7 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
                 if self.path.endswith("completions")
                 else whole_responses(said, model),
             )
+            self._note([], said)
 
         def _stream(self, pieces: list[Timed], said: Utterance) -> None:
             self.send_response(200)
@@ -174,20 +176,27 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             written: list[tuple[int, str]] = []
-            for piece in pieces:
-                if piece.kind == "usage" and behaviour.usage == "none":
-                    continue
+            # Made before the first is due, so that the moments are those of the writing alone.
+            pieces = [piece for piece in pieces if piece.kind != "usage" or behaviour.usage != "none"]
+            events = [
+                b"" if piece.kind in ("cut", "hang") else event_of(piece, said, behaviour, engine.start.name)
+                for piece in pieces
+            ]
+            for piece, event in zip(pieces, events, strict=True):
                 self._until(piece.at_s)
                 if piece.kind in ("cut", "hang"):
                     time.sleep(3600 if piece.kind == "hang" else 0)
                     self.close_connection = True
                     return
-                event = event_of(piece, said, behaviour, engine.start.name)
                 written.append((time.monotonic_ns(), _kind(piece)))
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
             self.wfile.write(b"0\r\n\r\n")
+            self._note(written, said)
+
+        def _note(self, written: list[tuple[int, str]], said: Utterance | None) -> None:
             if engine.record:
-                engine.note(_times(self.received_ns, written, said, time.monotonic_ns()))
+                times = _times(self.received_ns, written, said, time.monotonic_ns())
+                engine.note({"path": self.path, "streamed": bool(written), **times})
 
         def _until(self, at_s: float) -> None:
             wait = self.begun_ns + at_s * scale * 1e9 - time.monotonic_ns()
@@ -215,7 +224,7 @@ def _kind(piece: Timed) -> str:
     return piece.kind
 
 
-def _times(received_ns: int, written: list[tuple[int, str]], said: Utterance, end_ns: int) -> dict[str, Any]:
+def _times(received_ns: int, written: list[tuple[int, str]], said: Utterance | None, end_ns: int) -> dict[str, Any]:
     """The truth that a client's figures can be held against: nanoseconds since the request's first line was read."""
     outputs = [at for at, kind in written if kind in ("visible", "output")]
     visible = [at for at, kind in written if kind == "visible"]
@@ -224,7 +233,7 @@ def _times(received_ns: int, written: list[tuple[int, str]], said: Utterance, en
         "first_visible_ns": visible[0] - received_ns if visible else None,
         "last_output_ns": outputs[-1] - received_ns if outputs else None,
         "end_ns": end_ns - received_ns,
-        "completion_tokens": said.counted,
+        "completion_tokens": said.counted if said else None,
     }
 
 
