@@ -168,7 +168,7 @@ def accuracy(folder: Path) -> dict[str, Any]:
 
 def gap(moments: Mapping[str, Any]) -> float:
     """Nanoseconds from a token to the next, over the whole answer."""
-    return float(moments["last_output_ns"] - moments["first_output_ns"]) / (moments["completion_tokens"] - 1)
+    return float(moments["last_output_ns"] - moments["first_output_ns"]) / float(moments["completion_tokens"] - 1)
 
 
 def playbook(folder: Path, state: Path) -> tuple[float, float]:

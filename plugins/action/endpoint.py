@@ -65,7 +65,8 @@ class ActionModule(HostProgramAction):
             variables,
             state_dir=state_dir,
             present=present,
-            keep=False,
+            # The gates need it there, too; a look leaves nothing behind.
+            keep=present or not self._task.check_mode,
         )
         if told.get("failed"):
             return told

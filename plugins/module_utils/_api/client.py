@@ -10,6 +10,7 @@ import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from .._words.errors import InputError
@@ -61,7 +62,7 @@ class Client:
     def exchange(self, method: str, path: str, body: bytes | None, *, timeout_s: float) -> Exchange:
         """Sends and reads to the end. Never raises for what the other side does: a fault is part of the answer.
 
-        The clock starts when the connection stands and the body is serialised; nothing but reading and the clock is in the loop.
+        The clock starts with the first byte, when the connection stands and the request is put together; nothing but reading and the clock is in the loop.
         """
         parts = urlsplit(self.base_url)
         connection = connection_to(parts, min(self.connect_s, timeout_s))
@@ -77,8 +78,8 @@ class Client:
             headers = self._headers(body)
             deadline = time.monotonic() + timeout_s
             connection.sock.settimeout(timeout_s)
-            start = time.monotonic_ns()
             connection.request(method, prefix + path, body=body, headers=headers)
+            start = connection.sent_ns
             response = connection.getresponse()
             status, content_type = response.status, response.headers.get("content-type", "")
             size = 0
@@ -120,7 +121,17 @@ class _TooMuch(Exception):
     pass
 
 
-class _UnixConnection(http.client.HTTPConnection):
+class Connection(http.client.HTTPConnection):
+    """Knows when the first byte of its request was handed to the socket: what is put together before is not the other side's time."""
+
+    sent_ns = 0
+
+    def send(self, data: Any) -> None:
+        self.sent_ns = self.sent_ns or time.monotonic_ns()
+        super().send(data)
+
+
+class _UnixConnection(Connection):
     """HTTP over a socket in the file system, as the Docker Engine speaks it."""
 
     def __init__(self, path: str, timeout: float) -> None:
@@ -133,12 +144,12 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def connection_to(parts: SplitResult, timeout_s: float) -> http.client.HTTPConnection:
+def connection_to(parts: SplitResult, timeout_s: float) -> Connection:
     """A connection that is not open yet. Raises :class:`InputError` for an address of another kind."""
     if parts.scheme == "unix" and parts.path:
         return _UnixConnection(parts.path, timeout_s)
     if parts.scheme == "http" and parts.hostname:
-        return http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout_s)
+        return Connection(parts.hostname, parts.port or 80, timeout=timeout_s)
     raise InputError(f"{parts.geturl()!r} is no address of the form http://host:port or unix:///path")
 
 

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from .arrival import arrival_ns, stamp_arrivals
 from .asked import Asked, count, read_request
 from .behaviour import Behaviour, read_behaviour
 from .faults import Faults, Timed, disturbed, spoilt
@@ -97,10 +98,13 @@ def handler_of(engine: Engine) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         received_ns = begun_ns = 0
 
-        def parse_request(self) -> bool:
-            # The request's first line has just been read.
-            self.received_ns = time.monotonic_ns()
-            return super().parse_request()
+        def handle_one_request(self) -> None:
+            try:
+                self.received_ns = arrival_ns(self.connection)
+            except OSError:
+                self.close_connection = True
+                return
+            super().handle_one_request()
 
         def do_GET(self) -> None:
             found = pages(engine.start, behaviour, engine.counters).get(self.path)
@@ -225,7 +229,7 @@ def _kind(piece: Timed) -> str:
 
 
 def _times(received_ns: int, written: list[tuple[int, str]], said: Utterance | None, end_ns: int) -> dict[str, Any]:
-    """The truth that a client's figures can be held against: nanoseconds since the request's first line was read."""
+    """The truth that a client's figures can be held against: nanoseconds since the request's first byte came."""
     outputs = [at for at, kind in written if kind in ("visible", "output")]
     visible = [at for at, kind in written if kind == "visible"]
     return {
@@ -259,7 +263,9 @@ class _Server(ThreadingHTTPServer):
 
 def serve(engine: Engine, host: str, port: int) -> ThreadingHTTPServer:
     """A server that listens; the caller runs it."""
-    return _Server((host, port), handler_of(engine))
+    server = _Server((host, port), handler_of(engine))
+    stamp_arrivals(server.socket)
+    return server
 
 
 def main(arguments: list[str]) -> None:
