@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def played(folder: Path, behaviour: str, context_tokens: int, scale: float = 1.0
     os.sched_setaffinity(process.pid, {ENGINE_CORE})
     assert process.stdout
     try:
-        address = next(line.split()[-1] for line in process.stdout if line.startswith("listening on "))
+        (address,) = islice((line.split()[-1] for line in process.stdout if line.startswith("listening on ")), 1)
         yield address, record
     finally:
         process.terminate()
@@ -218,10 +219,10 @@ def lane_share(folder: Path) -> tuple[float, float]:
     return wall - busy, busy / SCALE + wall - busy
 
 
-def show(what: str, value: float, unit: str, bar: float | None, form: str = ".2f") -> bool:
+def show(what: str, value: float, unit: str, limit: float | None, form: str = ".2f") -> bool:
     """One figure with its bar; whether it is met."""
-    met = bar is None or value <= bar
-    told = "" if bar is None else f"  (bar {bar:g} {unit}) {'ok' if met else 'MISSED'}"
+    met = limit is None or value <= limit
+    told = "" if limit is None else f"  (bar {limit:g} {unit}) {'ok' if met else 'MISSED'}"
     print(f"{what:<72} {value:{form}} {unit}{told}", flush=True)
     return met
 
@@ -242,13 +243,13 @@ def main() -> int:
         os.sched_setaffinity(0, OTHER_CORES)
         found = accuracy(folder / "accuracy")
         os.sched_setaffinity(0, {ENGINE_CORE, *OTHER_CORES})
-        for tag, label, scale, unit, bar in (
+        for tag, label, scale, unit, limit in (
             ("first_output", "first output, error", 1e3, "ms", 0.6),
             ("first_visible", "first visible, error", 1e3, "ms", 0.6),
             ("inter_token", "inter-token time, error", 1e6, "us", 2.0),
         ):
             text = f"{label}, median {spread(found[tag], scale)}"
-            met.append(show(text, statistics.median(found[tag]) * scale, unit, bar))
+            met.append(show(text, statistics.median(found[tag]) * scale, unit, limit))
         show("between the two in truth, median", statistics.median(found["apart"]) * 1e3, "ms", None)
         met.append(show("the gates' program: CPU", found["cpu"], "s", 1.1))
         met.append(show("the gates' program: peak memory", found["memory"], "MiB", 70, ".0f"))

@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ._engine.lane import load, unload
+from ._evidence.say import Answer, tell
 from ._probe.run import probe
 from ._words.documents import from_document
 from ._words.identity import Identity
 from ._words.plan import LaunchPlan
 from ._words.signature import Signature
-from .mode_main import Answer, teller
 
 
 def act(state_dir: Path, request: dict[str, Any]) -> Answer:
@@ -23,7 +24,9 @@ def act(state_dir: Path, request: dict[str, Any]) -> Answer:
     folder = Path(request["folder"])
     signatures = tuple(from_document(Signature, item) for item in request.get("signatures") or ())
     if request["state"] == "probed":
-        return probe(plan, Path(request["program"]), folder, identity, teller("nccl"), signatures, request["limit_s"])
+        return probe(
+            plan, Path(request["program"]), folder, identity, partial(tell, "nccl"), signatures, request["limit_s"]
+        )
     if request["state"] == "loaded":
-        return load(plan, state_dir, folder, identity, teller("load"), signatures)
-    return unload(plan, state_dir, folder, identity, teller("load"))
+        return load(plan, state_dir, folder, identity, partial(tell, "load"), signatures)
+    return unload(plan, state_dir, folder, identity, partial(tell, "load"))

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,7 @@ from ._api.client import Client
 from ._api.replies import read_reply
 from ._engine.adapters import endpoint_adapter, endpoint_engine
 from ._engine.pages import as_object, objects_of
-from ._evidence.say import say
-from ._gates.negative_controls import NegativeControls
+from ._evidence.say import tell
 from ._gates.runner import LaneGates
 from ._mode.intrusions import intrusions_since
 from ._mode.place import reservation_folder
@@ -53,6 +50,8 @@ ANSWER_TOKENS, ANSWER_S = 64, 120.0
 
 def show_controls(request: dict[str, Any]) -> dict[str, Any]:
     """``request``: ``{protocols}``. What :meth:`NegativeControls.run` found; its rows are not kept."""
+    from ._gates.negative_controls import NegativeControls
+
     with tempfile.TemporaryDirectory() as folder:
         return {"changed": False, **NegativeControls(request["protocols"], Path(folder), tell).run()}
 
@@ -85,8 +84,3 @@ def reasons(client: Client, model: str) -> bool:
     if reply.is_infrastructure:
         raise CampaignError(f"{client.base_url}: {model} does not answer a short question: {plain(reply.error or '')}")
     return bool(reply.reasoning)
-
-
-def tell(stage: str, text: str, **data: Any) -> None:
-    """A progress line: ``stage`` in one word, ``text`` for people, ``data`` as numbers."""
-    say(json.dumps({"t": round(time.time(), 3), "stage": stage, "text": text, **data}))

@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ._evidence.say import say
-from ._mode.keeper_start import WaitingKeeper
+from ._evidence.say import answered, say
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,10 +48,6 @@ def main(arguments: list[str] | None = None) -> int:
 def _call(state_dir: Path) -> int:
     """Reads a request from standard input; prints progress lines, then ``{"result": …}`` or ``{"error": …}``."""
     request = json.loads(sys.stdin.read())
-    # The keeper loads in a process of its own, and this one loads meanwhile what else it needs.
-    keeper = WaitingKeeper(state_dir, sys.argv[0]) if request["state"] == "exclusive" else None
-    from .mode_main import answer, answered
-
     if request["state"] in ("loaded", "unloaded", "probed"):
         from .engine_main import act
 
@@ -68,5 +63,13 @@ def _call(state_dir: Path) -> int:
         }
         say(json.dumps(answered(partial(acts[request["state"]], request))))
         return 0
+    # The keeper loads in a process of its own, and this one loads meanwhile what else it needs.
+    keeper = None
+    if request["state"] == "exclusive":
+        from ._mode.keeper_start import WaitingKeeper
+
+        keeper = WaitingKeeper(state_dir, sys.argv[0])
+    from .mode_main import answer
+
     say(json.dumps(answer(state_dir, request, keeper)))
     return 0

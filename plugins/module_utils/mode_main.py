@@ -8,13 +8,11 @@ Whoever gives a host back runs the same program.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ._evidence.say import say
+from ._evidence.say import Answer, answered, tell
 from ._mode.enter import Request, enter, planned_steps
 from ._mode.heal import heal, wait_released
 from ._mode.keeper_start import WaitingKeeper
@@ -28,8 +26,6 @@ from ._words.host import HostDeclaration
 from ._words.identity import Identity
 from .state_main import READER
 
-Answer = dict[str, Any]
-
 
 def answer(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -> Answer:
     """``{"result": …}`` or ``{"error": …}``; progress lines are printed meanwhile. ``keeper``: for ``exclusive``."""
@@ -40,19 +36,6 @@ def answer(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -> An
         "observed": lambda: _observed(state_dir, request),
     }
     return answered(acts[request["state"]])
-
-
-def answered(act: Callable[[], Answer]) -> Answer:
-    """The act's result, or its error with its facts."""
-    try:
-        return {"result": act()}
-    except CampaignError as exc:
-        return {"error": exc.as_result()}
-
-
-def teller(stage: str) -> Callable[[str], None]:
-    """Progress lines as long modules write them."""
-    return lambda text: say(json.dumps({"t": time.time(), "stage": stage, "text": text}))
 
 
 def _planned(request: Answer) -> Answer:
@@ -67,13 +50,13 @@ def _exclusive(state_dir: Path, request: Answer, keeper: WaitingKeeper | None) -
     host = from_document(HostDeclaration, request["host"])
     identity = from_document(Identity, request["identity"])
     wanted = Request(request["campaign"], host, identity, keeper, request["takeover"])
-    steps, folder = enter(state_dir, wanted, READER, teller("mode"))
+    steps, folder = enter(state_dir, wanted, READER, partial(tell, "mode"))
     return {"changed": True, "steps": steps, "folder": str(folder)}
 
 
 def _restored(state_dir: Path, request: Answer) -> Answer:
     """Gives the host back."""
-    healed = heal(state_dir, request["reason"], READER, teller("restore"))
+    healed = heal(state_dir, request["reason"], READER, partial(tell, "restore"))
     wait_released(healed)
     return {
         "changed": healed.changed,

@@ -20,7 +20,7 @@ from .programs import keeper_path, keeper_program
 DEFAULT_STATE_DIR = 'if [ "$(id -u)" = 0 ]; then d=/var/lib/tandem-campaign; else d="${XDG_STATE_HOME:-$HOME/.local/state}/tandem-campaign"; fi'
 #: On the host: until there is another line, or the process is gone, or a second has passed.
 WAIT = (
-    'i=0; while [ $i -lt 50 ] && kill -0 {pid} 2>/dev/null && [ "$(wc -l < out)" -lt {line} ]; do sleep 0.02; i=$((i+1)); done; '
+    'i=0; while [ $i -lt 20 ] && kill -0 {pid} 2>/dev/null && [ "$(wc -l < out)" -lt {line} ]; do sleep 0.05; i=$((i+1)); done; '
     "kill -0 {pid} 2>/dev/null || echo {gone}; tail -n +{line} out"
 )
 GONE = "==tandem-gone=="

@@ -35,10 +35,15 @@ BURSTS = (
 
 def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[str]:
     """Blocks of Markdown: the table, how sure its figures are, and what was left out of them."""
-    found = list(_documents(packet, lanes, "capacity"))
+    documents = list(_documents(packet, lanes, "capacity"))
+    gaps = {(lane["recipe"], profile): reason for lane in lanes for profile, reason in _withheld(lane)}
+    found = [(name, document) for name, document in documents if (name, document["profile"]) not in gaps]
+    untimed = [
+        f"- {cell(name)}, {cell(profile)}: no figures, {cell(reason)}." for (name, profile), reason in gaps.items()
+    ]
     if not found:
-        return ["No lane was timed."]
-    notes = [
+        return ["No lane was timed.", *(["\n".join(untimed)] if untimed else [])]
+    notes = untimed + [
         f"- {cell(name)}, {cell(document['profile'])}: {text}" for name, document in found for text in _notes(document)
     ]
     return [
@@ -60,6 +65,19 @@ def _documents(packet: Path, lanes: Sequence[Document], kind: str) -> Iterator[t
     for lane in lanes:
         for file in sorted((packet / "lanes" / lane["recipe"]).glob(f"{kind}-*.json")):
             yield lane["recipe"], read_json(file)
+
+
+def _withheld(lane: Document) -> Iterator[tuple[str, str]]:
+    """(profile, reason) where capacity has no result: it was not run, or stands behind a required gate that did not pass."""
+    for profile in lane["profiles"]:
+        stopped = None
+        for gate in profile["gates"]:
+            if gate["protocol"].startswith("capacity/"):
+                if stopped or gate["verdict"] == "not_run":
+                    yield profile["name"], f"withheld: {stopped or gate['reason']}"
+                break
+            if gate["required"] and gate["verdict"] != "passed":
+                stopped = f"{gate['protocol']} {gate['verdict']}: {gate['reason']}"
 
 
 def capacity_row(recipe: str, document: Document) -> tuple[str, ...]:

@@ -58,6 +58,12 @@ def test_five_lanes_as_the_published_campaign_ended_them(rehearsed: tuple[Path, 
     qwen, _nemotron, _laguna, deepseek, inkling = SEEDS
     assert {"off/responses_text", "off/responses_tool", "off/responses_result"} < set(caveats[qwen])
     assert {"fp8-kv-unscaled", "low/requests"} < set(caveats[deepseek])
+    # Case E3: what the engine only warned of at its start stands with the lane's results in the report.
+    _lead, section = (
+        (folder / "campaigns" / "rehearsal" / "primary" / "report.md").read_text().split(f"### {deepseek}\n")
+    )
+    assert "quality/v3" in section
+    assert "**fp8-kv-unscaled**: " in section
     assert "off/responses_text" in caveats[inkling]
     capacity = document(folder, "lanes", deepseek, "capacity-1.json")
     assert (capacity["completed"], capacity["requested"]["requests"]) == (11, 12)

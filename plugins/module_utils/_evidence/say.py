@@ -5,10 +5,31 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .._words.errors import CampaignError
+
+Answer = dict[str, Any]
 
 
 def say(text: str) -> None:
     """One line, at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def tell(stage: str, text: str, **data: Any) -> None:
+    """A progress line: ``stage`` in one word, ``text`` for people, ``data`` as numbers."""
+    say(json.dumps({"t": round(time.time(), 3), "stage": stage, "text": text, **data}))
+
+
+def answered(act: Callable[[], Answer]) -> Answer:
+    """``{"result": …}`` of the act, or ``{"error": …}`` with its facts."""
+    try:
+        return {"result": act()}
+    except CampaignError as exc:
+        return {"error": exc.as_result()}

@@ -47,10 +47,15 @@ def sentences(seed: str) -> Callable[[int], list[str]]:
 
     def first(count: int) -> list[str]:
         while len(lines) < count:
-            number = len(lines) + 1
+            # One draw a line, taken apart: six would be most of the time that a long prompt takes to make.
+            draw, colour = divmod(rng.getrandbits(64), len(COLOURS))
+            draw, carrier = divmod(draw, len(CARRIERS))
+            draw, goods = divmod(draw, len(GOODS))
+            draw, place = divmod(draw, len(PLACES))
+            draw, boxes = divmod(draw, 98)
             lines.append(
-                f"Entry {number}: the {rng.choice(COLOURS)} {rng.choice(CARRIERS)} brought {rng.randint(2, 99)} boxes of "
-                f"{rng.choice(GOODS)} to {rng.choice(PLACES)} {rng.randint(1, 40)}."
+                f"Entry {len(lines) + 1}: the {COLOURS[colour]} {CARRIERS[carrier]} brought {boxes + 2} boxes of "
+                f"{GOODS[goods]} to {PLACES[place]} {draw % 40 + 1}."
             )
         return lines[:count]
 

@@ -105,6 +105,7 @@ def test_a_whole_report(tmp_path: Path) -> None:
     assert "<b>" not in text
     assert "Differences to the state before: 0" in text
     assert "| one | low | capacity/v4-reasoning | 11/12 |" in text
+    assert "- one, off: no figures, withheld: functional/v1 failed: no." in text
 
 
 def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
@@ -130,7 +131,21 @@ def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
 def lane_with(tmp_path: Path, **documents: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
     for name, document in documents.items():
         write_json(tmp_path / "lanes" / "one" / f"{name.replace('_', '-')}.json", document)
-    return tmp_path, [{"recipe": "one"}]
+    return tmp_path, [{"recipe": "one", "profiles": []}]
+
+
+def test_speed_behind_a_failed_gate_is_no_result(tmp_path: Path) -> None:
+    """Case H16: a broken configuration was fast, and its figures lived for weeks."""
+    functional = {"protocol": "functional/v1", "verdict": "failed", "reason": "known answer wrong", "required": True}
+    timed = {"protocol": "capacity/v3", "verdict": "passed", "reason": "12 of 12", "required": True}
+    packet, (lane,) = lane_with(tmp_path, capacity_1={**capacity(decode_tok_s=300.0), "profile": "off"})
+    lane["profiles"] = [{"name": "off", "gates": [functional, timed]}]
+    assert capacity_section(packet, [lane]) == [
+        "No lane was timed.",
+        "- one, off: no figures, withheld: functional/v1 failed: known answer wrong.",
+    ]
+    lane["profiles"] = [{"name": "off", "gates": [{**functional, "verdict": "passed"}, timed]}]
+    assert "300.0 tok/s" in capacity_section(packet, [lane])[0]
 
 
 def test_how_sure_the_figures_are(tmp_path: Path) -> None:
