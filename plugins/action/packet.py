@@ -118,6 +118,13 @@ def write_lane_documents(folder: Path, lane: dict[str, Any], verdict: dict[str, 
     role = "final" if verdict["outcome"] not in ("infrastructure", "inconclusive") else "failed"
     documents: dict[str, dict[str, Any]] = {
         **(known_documents(folder, lane, identity) if lane["recipe"] else {"endpoint": {"endpoint": lane["endpoint"]}}),
+        "protocols": {
+            "suite": lane["suite"],
+            "protocols": {
+                name: {"text": text, "content": lane["protocols"][name]}
+                for name, text in lane["protocol_texts"].items()
+            },
+        },
         "verdict": verdict,
         "attempt": {"attempt": attempt, "role": role, "reason": verdict["reason"]},
     }
@@ -131,6 +138,7 @@ def known_documents(folder: Path, lane: dict[str, Any], identity: dict[str, Any]
     documents: dict[str, dict[str, Any]] = {
         "recipe": {"recipe": lane["recipe"]},
         "contract": {"contract": lane["contract"], "findings": lane["findings"]},
+        "topology": {"topology": lane["topology"]},
         "snapshot": {"snapshot": lane["snapshot"]},
         "fit": {"fit": lane["fit"]},
         "sources": {"sources": lane["sources"]},
@@ -143,11 +151,15 @@ def known_documents(folder: Path, lane: dict[str, Any], identity: dict[str, Any]
         },
     }
     if not (folder / "nccl.json").exists():
-        reason = (
-            "the lane ended before its probe" if lane["collective"] else "one role: there is no collective to probe"
-        )
-        documents["nccl"] = {"verdict": "not_run", "reason": reason}
+        documents["nccl"] = {"verdict": "not_run", "reason": no_probe(lane, identity)}
     return documents
+
+
+def no_probe(lane: dict[str, Any], identity: dict[str, Any]) -> str:
+    """Why no transport between GPUs was probed."""
+    if identity["simulated"]:
+        return "a rehearsal has no GPUs, and no transport between them"
+    return "the lane ended before its probe" if lane["collective"] else "one role: there is no collective to probe"
 
 
 def no_image(engine: dict[str, Any], identity: dict[str, Any]) -> str | None:

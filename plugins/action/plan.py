@@ -180,6 +180,8 @@ def lane_document(lane: Lane, host: HostDeclaration, packet: Packet, attempt: st
         "suite": to_document(suite_of(recipe)),
         "recipe_file": str(lane.found.file),
         "protocols": {name: protocol.document for name, protocol in lane.protocols.items()},
+        "protocol_texts": {name: protocol.text for name, protocol in lane.protocols.items()},
+        "topology": to_document(lane.topology),
         "contract": to_document(lane.contract),
         "findings": to_document(lane.findings),
         "plan": to_document(lane.plan),

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from ._mode.heal import StateReader
+from ._state.difference import diff_states
 from ._state.final import final_state
-from ._state.reader import diff_states, read_state, unread
+from ._state.reader import read_state, unread
 
 READER = StateReader(read_state, unread, diff_states, final_state)

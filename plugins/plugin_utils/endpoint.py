@@ -126,6 +126,7 @@ def endpoint_lane(
         "recipe": None,
         "suite": to_document(suite),
         "protocols": {name: protocol.document for name, protocol in protocols.items()},
+        "protocol_texts": {name: protocol.text for name, protocol in protocols.items()},
         "endpoint": {
             "url": url,
             "model": suite.model,

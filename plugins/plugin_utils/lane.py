@@ -29,7 +29,10 @@ class Observed:
 
 @dataclass(frozen=True)
 class Lane:
-    """One recipe on one host, decided. ``refusal``: why it may not run here; ``outcome_if_refused`` says what that makes of it."""
+    """One recipe on one host, decided. ``refusal``: why it may not run here; ``outcome_if_refused`` says what that makes of it.
+
+    ``topology``: the host's class as the lane's key has it, None where the lane was refused.
+    """
 
     found: FoundRecipe
     protocols: Mapping[str, Protocol]
@@ -41,6 +44,7 @@ class Lane:
     weights: Mapping[str, Any] | None
     image: Mapping[str, Any] | None = None
     patch_set: tuple[PatchSet, str] | None = None
+    topology: Mapping[str, Any] | None = None
     fit: Fit | None = None
     findings: tuple[ContractFinding, ...] = ()
     refusal: str | None = None

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._evidence.store import read_json, write_json
+from ..module_utils._packet.folder import MANIFEST, PacketFolder
+from ..module_utils._packet.manifest import manifest_document, manifest_problems
 from ..module_utils._words.errors import CampaignError, EvidenceError
 from ..module_utils._words.verdict import COMPLETE_OUTCOMES
 
-MANIFEST = "manifest.json"
-#: Derived from evidence or from a plan; can be made again, and is none.
-DERIVED = ("report.md", "brief.md")
 HOST_FILES = (
     "journal.jsonl",
     "state-before.json",
@@ -67,31 +66,11 @@ class Packet:
 
     def write_manifest(self, identity: Mapping[str, Any]) -> None:
         """sha256 and size of every file but the manifest itself."""
-        files = {
-            str(path.relative_to(self.folder)): {"sha256": file_sha256(path), "size": path.stat().st_size}
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and path.name not in (MANIFEST, *DERIVED)
-        }
-        write_json(self.folder / MANIFEST, {"schema": "tandem.manifest/v1", "identity": dict(identity), "files": files})
+        write_json(self.folder / MANIFEST, manifest_document(PacketFolder(self.folder), identity))
 
     def check(self, prefix: str = "") -> list[str]:
         """What doesn't agree with the manifest below ``prefix``: missing, changed, not listed."""
-        manifest: dict[str, Any] = read_json(self.folder / MANIFEST)
-        listed = {name: entry for name, entry in manifest["files"].items() if name.startswith(prefix)}
-        problems = [] if listed else [f"{prefix or 'packet'}: nothing is listed"]
-        for name, entry in listed.items():
-            path = self.folder / name
-            if not path.is_file():
-                problems.append(f"{name}: missing")
-            elif file_sha256(path) != entry["sha256"]:
-                problems.append(f"{name}: changed")
-        found = {str(path.relative_to(self.folder)) for path in (self.folder / prefix).rglob("*") if path.is_file()}
-        problems += [
-            f"{name}: not in the manifest"
-            for name in sorted(found - set(listed))
-            if not name.endswith((MANIFEST, *DERIVED))
-        ]
-        return sorted(problems)
+        return sorted(map(str, manifest_problems(PacketFolder(self.folder), prefix)))
 
     def place_attempts(self, recipe: str, extracted: Path, current: str) -> list[str]:
         """Moves collected attempts in: ``current`` becomes the lane, what was there and every other attempt goes to ``attempts/``."""

@@ -93,7 +93,9 @@ def decide(
     )
     fit = fit_of(recipe, weights, devices, observed.facts)
     findings = () if host.rehearsal else contract_findings(need, contract)
-    lane = Lane(found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit, findings)
+    lane = Lane(
+        found, protocols, missing, contract, None, identity, None, weights, image, patch_set, fit=fit, findings=findings
+    )
     try:
         if not inspecting:
             refuse_what_is_not_built(lane)
@@ -117,7 +119,7 @@ def _keyed(lane: Lane, host: HostDeclaration, observed: Observed, plan: LaunchPl
         plan_sha256=plan.sha256,
     )
     if lane.weights is None or lane.weights.get("proof") is None or lane.missing_protocols:
-        return replace(lane, plan=plan, identity=identity)
+        return replace(lane, plan=plan, identity=identity, topology=topology)
     key = lane_key(
         LaneKeyParts(
             recipe=to_document(recipe),
@@ -129,7 +131,7 @@ def _keyed(lane: Lane, host: HostDeclaration, observed: Observed, plan: LaunchPl
         )
     )
     proven = {} if host.rehearsal else {"weights_sha256": lane.weights["proof"]}
-    return replace(lane, plan=plan, key=key, identity=identity.learned(lane_key=key, **proven))
+    return replace(lane, plan=plan, key=key, identity=identity.learned(lane_key=key, **proven), topology=topology)
 
 
 def fit_of(recipe: Recipe, weights: Mapping[str, Any] | None, devices: tuple[str, ...], facts: HostFacts) -> Fit | None:

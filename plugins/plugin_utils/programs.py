@@ -13,6 +13,7 @@ from pathlib import Path
 
 MODULE_UTILS = Path(__file__).resolve().parents[1] / "module_utils"
 KEEPER_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_probe", "_mode", "_state", "_gates")
+PACKET_FOLDERS = ("_words", "_host", "_api", "_evidence", "_engine", "_gates", "_state", "_packet")
 VERIFIER_FOLDERS = ("_words", "_cache")
 #: Shells that the keeper's program has beside its own.
 KEEPER_SHELLS = (
@@ -90,6 +91,12 @@ def _program(sources: dict[str, bytes]) -> bytes:
 def verifier_program() -> bytes:
     """The snapshot proof for a container that reads a volume."""
     return _program(_sources("verify_main", VERIFIER_FOLDERS, ("verify_main.py",)))
+
+
+@cache
+def packet_check_program() -> bytes:
+    """``packet_check.pyz``: a packet checked with nothing but Python 3.10 or newer."""
+    return _program(_sources("packet_main", PACKET_FOLDERS, ("packet_main.py",)))
 
 
 def verifier_path(state_dir: str) -> str:

@@ -49,11 +49,12 @@ class FoundRecipe:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A gate definition and the sha256 of its file's bytes."""
+    """A gate definition, its file's text and the sha256 of the file's bytes."""
 
     name: str
     document: dict[str, Any]
     sha256: str
+    text: str = ""
 
 
 def search_path(recipe_paths: list[str], inventory_dir: str | None) -> list[Path]:
@@ -118,10 +119,11 @@ def read_protocol(name: str) -> Protocol | None:
     if not file.is_file():
         return None
     data = file.read_bytes()
-    document = tomllib.loads(data.decode("utf-8"))
+    text = data.decode("utf-8")
+    document = tomllib.loads(text)
     if document.get("schema") != PROTOCOL_SCHEMA or document.get("name") != name:
         raise InputError(f"{file}: schema and name have to be {PROTOCOL_SCHEMA!r} and {name!r}")
-    return Protocol(name, document, hashlib.sha256(data).hexdigest())
+    return Protocol(name, document, hashlib.sha256(data).hexdigest(), text)
 
 
 def read_lock(found: FoundRecipe) -> tuple[dict[str, str], str]:

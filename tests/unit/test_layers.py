@@ -14,7 +14,7 @@ WORDS, RULES, HANDS, SHELLS = range(4)
 #: Rules among folders that also hold hands: pure functions, no outside thing.
 RULE_FILES = {
     "_host/rules", "_host/nccl_log", "_probe/verdict", "_host/container", "_host/container_cache",
-    "_host/docker_facts", "_mode/plan", "_mode/ownership", "_state/final",
+    "_host/docker_facts", "_mode/plan", "_mode/ownership", "_state/final", "_state/difference", "_packet/problem",
     "_engine/spec", "_engine/expects", "_engine/container_spec", "_engine/ending", "_engine/diagnosis", "_engine/vllm_log",
     "_engine/sglang_log", "_engine/facts", "_engine/comparison", "_engine/container_check", "_images/image", "_images/patches",
     "_api/replies", "_api/responses", "_api/sse", "_api/requests", "_evidence/record", "_cache/gguf", "_cache/gguf_types", "_cache/gguf_checkpoint",

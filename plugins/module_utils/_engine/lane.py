@@ -19,9 +19,9 @@ from .._host.probe import port_is_free, read_gpus, read_kernel_faults, run_progr
 from .._mode.devices import Devices
 from .._mode.keeper_socket import ask_keeper
 from .._mode.reservation import read_reservation
-from .._words.documents import from_document, sha256_of, to_document
+from .._words.documents import from_document, to_document
 from .._words.errors import CampaignError, EngineError
-from .._words.identity import Identity
+from .._words.identity import Identity, live_sha256
 from .._words.plan import LaunchPlan
 from .._words.signature import Signature
 from .ending import ExitStatus
@@ -34,8 +34,6 @@ from .runtimes import record_of, runtime_for
 #: Creating and starting a container with its devices may take a while under WSL2.
 START_S = 150.0
 PORT_S = 10.0
-#: Parts of a live configuration that name processes, containers and communicators or hold log lines, and differ from load to load.
-NOT_THE_SAME_TWICE = ("process", "container", "transport", "warnings")
 
 
 def load(
@@ -108,8 +106,7 @@ def _where(plan: LaunchPlan) -> str:
 
 def _accept(plan: LaunchPlan, loaded: Loaded, ready_s: float, folder: Path, identity: Identity) -> dict[str, Any]:
     """The live configuration has to be the planned one. What the engine does not tell is returned as ``unproven``."""
-    live_sha256 = sha256_of({key: value for key, value in loaded.live.items() if key not in NOT_THE_SAME_TWICE})
-    known = identity.learned(engine_version=loaded.version, live_sha256=live_sha256)
+    known = identity.learned(engine_version=loaded.version, live_sha256=live_sha256(loaded.live))
     if loaded.version is None:
         known = Identity(
             **{**vars(known), "unknown": {**known.unknown, "engine_version": "the engine does not report one"}}

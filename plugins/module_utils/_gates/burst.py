@@ -14,7 +14,7 @@ from .._words.profile import BurstGate
 from .._words.verdict import VerdictName
 from .delivery import cache_evidence, is_warm
 from .metrics import NS, nearest_rank
-from .prompts import nonce, unique_prompt, within_tolerance
+from .prompts import nonce, target_tokens, unique_prompt, within_tolerance
 from .session import Session
 from .together import Sent
 
@@ -36,7 +36,7 @@ class BurstRun:
 
 def run_burst(session: Session, gate: BurstGate, protocol: dict[str, Any]) -> BurstRun:
     """All prompts are built, and share nothing, before the first is sent. A fault of one of those sent together is kept, not raised."""
-    target = gate.context_tokens - gate.max_tokens - protocol["margin_tokens"]
+    target = target_tokens(gate, protocol)
     session.tell("burst", f"building {gate.concurrency + 1} prompts of {target} tokens")
     marks = [nonce(session.seed, session.profile, "burst", target, number) for number in range(gate.concurrency + 1)]
     first, *others = [unique_prompt(mark, protocol, target, session.count_tokens) for mark in marks]

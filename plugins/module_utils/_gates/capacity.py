@@ -22,7 +22,7 @@ from .metrics import (
     nearest_rank,
     summarise,
 )
-from .prompts import Messages, nonce, unique_prompt, within_tolerance
+from .prompts import Messages, nonce, target_tokens, unique_prompt, within_tolerance
 from .session import Session
 
 #: A first request that took this many times the median to its first output has paid for something else, compilation mostly.
@@ -43,8 +43,7 @@ class CapacityRun:
 
 def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any]) -> CapacityRun:
     """Warm-ups first, then the measured requests; all prompts are built before the clock of the lane starts."""
-    target = gate.context_tokens - gate.max_tokens - protocol["margin_tokens"]
-    name = f"capacity-{gate.context_tokens}"
+    target, name = target_tokens(gate, protocol), check_name(gate)
     prompts = []
     for number in range(gate.warmup + gate.requests):
         session.tell("capacity", f"building prompt {number + 1}/{gate.warmup + gate.requests} of {target} tokens")
@@ -63,6 +62,11 @@ def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any])
     return CapacityRun(
         warmups, tuple(measured), target, wall_ns, cached_before, session.adapter.cached_prompt_tokens(session.client)
     )
+
+
+def check_name(gate: CapacityGate) -> str:
+    """How a lane's rows are marked."""
+    return f"capacity-{gate.context_tokens}"
 
 
 def _ask(session: Session, name: str, messages: Messages, gate: CapacityGate, *, warmup: bool) -> Reply:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._words.profile import BurstGate, CapacityGate
+
 Messages = list[dict[str, Any]]
 #: Tokens of rendered messages as the engine counts them; None where it can't be asked.
 Count = Callable[[Messages], "int | None"]
@@ -100,6 +102,11 @@ def _fill(build: Callable[[list[str]], Messages], lines: list[str], target: int,
         counted = found
         extra = max(0, extra + target - found)
     return Prompt(messages, target, counted)
+
+
+def target_tokens(gate: CapacityGate | BurstGate, protocol: dict[str, Any]) -> int:
+    """A prompt's length: what the context leaves beside the answer and the protocol's margin."""
+    return int(gate.context_tokens - gate.max_tokens - protocol["margin_tokens"])
 
 
 def unique_prompt(mark: str, protocol: dict[str, Any], target: int, count: Count) -> Messages:

@@ -22,8 +22,8 @@ from .._words.identity import Identity
 from .._words.profile import BurstGate, CapacityGate, Profile, QualityGate
 from .._words.suite import Suite
 from .._words.verdict import GateResult, ProfileResult
-from .burst import burst_document, judge_burst, run_burst
-from .capacity import capacity_checks, capacity_document, judge_capacity, run_capacity
+from .burst import BurstRun, burst_document, judge_burst, run_burst
+from .capacity import CapacityRun, capacity_checks, capacity_document, judge_capacity, run_capacity
 from .control import run_control
 from .functional import run_functional
 from .quality import run_quality
@@ -58,10 +58,7 @@ class LaneGates:
         index = 0
         try:
             for profile in self.suite.profile:
-                session = Session(
-                    Client(self.base_url, self.key_file), endpoint_adapter(self.suite.engine), self.suite.model, profile.name, profile.reasoning,
-                    rows, self.tell, self.suite.context_tokens, seed=self.seed, parsers=self.suite.parsers, next_index=index,
-                )  # fmt: skip
+                session = self.session_of(profile, rows, index)
                 gates, fault = self._profile(session, profile)
                 index = session.next_index
                 results.append(ProfileResult(profile.name, tuple(gates)))
@@ -70,6 +67,21 @@ class LaneGates:
         finally:
             rows.close()
         return tuple(results), fault
+
+    def session_of(self, profile: Profile, rows: Lines, index: int) -> Session:
+        """The profile's conversation; ``index`` is its first row's."""
+        return Session(
+            Client(self.base_url, self.key_file), endpoint_adapter(self.suite.engine), self.suite.model, profile.name, profile.reasoning,
+            rows, self.tell, self.suite.context_tokens, seed=self.seed, parsers=self.suite.parsers, next_index=index,
+        )  # fmt: skip
+
+    def capacity_run(self, session: Session, gate: CapacityGate, protocol: Record) -> CapacityRun:
+        """A lane's requests, made now."""
+        return run_capacity(session, gate, protocol)
+
+    def burst_run(self, session: Session, gate: BurstGate, protocol: Record) -> BurstRun:
+        """A burst's requests, made now."""
+        return run_burst(session, gate, protocol)
 
     def _profile(self, session: Session, profile: Profile) -> tuple[list[GateResult], str | None]:
         """Gates in order; after a required one that didn't pass, the rest is ``not_run``."""
@@ -107,7 +119,7 @@ class LaneGates:
         result, record = run_functional(session, profile.functional, self.protocols[profile.functional.protocol])
         session.reasoning_tokens = 0
         self.functional_records.append(record)
-        self._write("functional", {"profiles": self.functional_records})
+        self.write("functional", {"profiles": self.functional_records})
         return result
 
     def _quality(self, session: Session, gate: QualityGate) -> GateResult:
@@ -117,7 +129,7 @@ class LaneGates:
         control = run_control(
             session, protocol["control"]["puzzle"], gate.visible_tokens + gate.reasoning_tokens, channels
         )
-        reference = self._write("control", control, f"control-{session.profile}")
+        reference = self.write("control", control, f"control-{session.profile}")
         if control["verdict"] == "passed":
             result, record = run_quality(session, gate, protocol, self.suite.context_tokens)
         else:
@@ -131,13 +143,13 @@ class LaneGates:
                 "attempts": [],
             }
         self.quality_records.append({**record, "control": reference})
-        self._write("quality", {"profiles": self.quality_records})
+        self.write("quality", {"profiles": self.quality_records})
         return result
 
     def _capacity(self, session: Session, gate: CapacityGate) -> GateResult:
         protocol = self.protocols[gate.protocol]
         since = time.time()
-        run = run_capacity(session, gate, protocol)
+        run = self.capacity_run(session, gate, protocol)
         document = capacity_document(run, gate, protocol, speculative=self.suite.speculative)
         verdict, reason = judge_capacity(run, document)
         intrusions = self.intrusions(since)
@@ -152,22 +164,22 @@ class LaneGates:
             "intrusions": intrusions,
             "sampling": session.sampling(),
         }
-        self._write("capacity", {**record, **document}, f"capacity-{self.capacity_count}")
+        self.write("capacity", {**record, **document}, f"capacity-{self.capacity_count}")
         return GateResult(
             gate.protocol, verdict, reason, True, capacity_checks(document) if verdict == "passed" else ()
         )
 
     def _burst(self, session: Session, gate: BurstGate) -> GateResult:
         """A file of its own kind: nothing that reads capacity finds it."""
-        run = run_burst(session, gate, self.protocols[gate.protocol])
+        run = self.burst_run(session, gate, self.protocols[gate.protocol])
         document = burst_document(run, gate)
         verdict, reason = judge_burst(run, document)
         record: Record = {"profile": session.profile, "protocol": gate.protocol, "verdict": verdict, "reason": reason}
         record["sampling"] = session.sampling()
-        self._write("burst", {**record, **document}, f"burst-{session.profile}")
+        self.write("burst", {**record, **document}, f"burst-{session.profile}")
         return GateResult(gate.protocol, verdict, reason, False)
 
-    def _write(self, name: str, content: Record, file: str | None = None) -> dict[str, str]:
+    def write(self, name: str, content: Record, file: str | None = None) -> dict[str, str]:
         """Writes an artifact; says where it will stand in the packet, and its sha256."""
         path = self.folder / f"{file or name}.json"
         write_json(path, artifact(name, self.identity, content))

@@ -78,7 +78,7 @@ class Session:
         fields = self._fields(reasoning or self.reasoning)
         limit = self._limit(max_tokens, prompt_tokens)
         body = requests.chat(self.model, messages, max_tokens=limit, stream=stream, fields=fields, **options)
-        return self._send(check, body, warmup=warmup)
+        return self.send(check, body, warmup=warmup)
 
     def chat_together(
         self, check: str, prompts: Sequence[Messages], *, max_tokens: int
@@ -101,7 +101,7 @@ class Session:
         limit = self._limit(max_tokens, SHORT_PROMPT_TOKENS)
         switches = self.adapter.switches(self.reasoning)
         body = requests.responses(self.model, items, max_tokens=limit, switches=switches, tools=tools)
-        return self._send(check, body, warmup=False)
+        return self.send(check, body, warmup=False)
 
     def _limit(self, visible: int, prompt_tokens: int) -> int:
         """Visible and reasoning tokens as one cap, as far as the context holds it beside the prompt."""
@@ -125,12 +125,12 @@ class Session:
         """A row that is marked as a warm-up and is no part of any check."""
         self.tell("prompts", "calibrating the length of prompts by usage")
         body = requests.chat(self.model, messages, max_tokens=2, stream=False, fields=self._fields(self.reasoning))
-        return self._send("calibration", body, warmup=True, counts=False).prompt_tokens
+        return self.send("calibration", body, warmup=True, counts=False).prompt_tokens
 
     def _fields(self, reasoning: Reasoning) -> dict[str, Any]:
         return {**self.adapter.sampling, **self.adapter.switches(reasoning)}
 
-    def _send(self, check: str, body: dict[str, Any], *, warmup: bool, counts: bool = True) -> Reply:
+    def send(self, check: str, body: dict[str, Any], *, warmup: bool, counts: bool = True) -> Reply:
         """One request by the API that its body is for. ``counts``: it is part of the check that has begun."""
         is_chat = "messages" in body
         data = requests.encode(body)
@@ -140,7 +140,7 @@ class Session:
         )
         reply = read_reply(exchange, streamed=body["stream"]) if is_chat else read_responses(exchange)
         index = self._keep(check, body, data, reply, sent_at, warmup=warmup, counts=counts)
-        _raise_fault(check, index, reply)
+        raise_fault(check, index, reply)
         return reply
 
     def _keep(
@@ -158,7 +158,7 @@ class Session:
             check,
             warmup,
             utc(sent_at),
-            hashlib.sha256(data).hexdigest(),
+            request_sha256(data),
             abbreviated(body),
             reply,
         )
@@ -166,7 +166,12 @@ class Session:
         return index
 
 
-def _raise_fault(check: str, index: int, reply: Reply) -> None:
+def request_sha256(data: bytes) -> str:
+    """Of a request's body as it went over the wire."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def raise_fault(check: str, index: int, reply: Reply) -> None:
     """Ends the gates where the reply is none of the engine's own: :class:`CampaignError`. A 4xx is its answer."""
     refused = reply.error_class == "http_status" and reply.status is not None and 400 <= reply.status < 500
     if not reply.is_infrastructure or refused:

@@ -20,18 +20,6 @@ from .._words.host import HostDeclaration, Service
 from .look import get, get_json, listening, ports_of, processes
 from .owners import owners_by_role, read_containers, read_gpus, read_units
 
-#: What may differ between two looks at an unchanged host, and why. Everything else is compared.
-VOLATILE = {
-    "pid": "a service that was started again is another process",
-    "started_at": "and began at another time",
-    "uptime": "and has run for another while",
-    "restart_count": "Docker counts from zero again after a start",
-    "address": "a container may be given another address",
-    "worker_id": "a router names a readmitted worker anew",
-    "memory_used_mib": "a model's memory is never the same to the MiB; ownership is compared by role",
-    "observed_at": "time goes on",
-}
-
 
 def read_state(host: HostDeclaration) -> dict[str, Any]:
     """Services, containers on GPUs, admissions, owners, route files, the engine's port: as plain JSON, in a fixed order."""
@@ -70,27 +58,6 @@ def unread(state: dict[str, Any]) -> list[str]:
         for name, item in state[part].items()
         if isinstance(item, dict) and "unread" in item
     ]
-
-
-def diff_states(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every difference as ``{path, before, after}``, volatile fields left out. Empty means: as it was."""
-    return _diff("", {key: before.get(key) for key in after}, after)
-
-
-def _diff(path: str, before: Any, after: Any) -> list[dict[str, Any]]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        found = []
-        for key in sorted(set(before) | set(after)):
-            if key not in VOLATILE:
-                found += _diff(f"{path}/{key}", before.get(key), after.get(key))
-        return found
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return [
-            change
-            for number, pair in enumerate(zip(before, after, strict=True))
-            for change in _diff(f"{path}/{number}", *pair)
-        ]
-    return [] if before == after else [{"path": path, "before": before, "after": after}]
 
 
 def _is_engine(arguments: list[str], state_dir: str) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import types
@@ -44,11 +45,18 @@ def from_document(cls: type[T], document: Any) -> T:
     """
     if not isinstance(document, dict):
         raise TypeError(f"{cls.__name__}: a mapping is expected, got {type(document).__name__}")
-    hints = typing.get_type_hints(cls)
-    unknown = sorted(set(document) - {field.name for field in dataclasses.fields(typing.cast(Any, cls))})
+    hints = _hints(typing.cast(Any, cls))
+    unknown = sorted(set(document) - set(hints))
     if unknown:
         raise TypeError(f"{cls.__name__}: unknown key {unknown[0]!r}")
     return cls(**{key: _build(hints[key], value) for key, value in document.items()})
+
+
+@functools.cache
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    """Field -> type; resolving them costs more than everything else here."""
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def _build(hint: Any, value: Any) -> Any:

@@ -51,6 +51,15 @@ class Identity:
         return replace(self, **facts, unknown=unknown)
 
 
+#: Parts of a live configuration that name processes, containers and communicators or hold log lines, and differ from load to load.
+NOT_THE_SAME_TWICE = ("process", "container", "transport", "warnings")
+
+
+def live_sha256(live: dict[str, Any]) -> str:
+    """sha256 over what the same plan has to come to each time."""
+    return sha256_of({key: value for key, value in live.items() if key not in NOT_THE_SAME_TWICE})
+
+
 def lane_key(parts: LaneKeyParts) -> str:
     """sha256 over all that makes two runs of a lane the same run; not the collection's version, not the time."""
     return sha256_of(to_document(parts))

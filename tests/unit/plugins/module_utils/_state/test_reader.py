@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.tandem.campaign.plugins.module_utils._state.reader import diff_states, read_state
+from ansible_collections.tandem.campaign.plugins.module_utils._state.difference import diff_states
+from ansible_collections.tandem.campaign.plugins.module_utils._state.reader import read_state
 from ansible_collections.tandem.campaign.plugins.module_utils._words.host import Cache, HostDeclaration, Role
 
 BEFORE: dict[str, Any] = {
