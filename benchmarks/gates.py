@@ -1,6 +1,7 @@
 """How well the gates measure, and what they cost: against a played engine that writes down when it sent what.
 
     make bench-gates
+    PEERS=1 AIPERF=/path/to/aiperf make bench-gates      # and AIPerf beside, in the same run
 
 Ground truth is the engine's own send times: error = reported - (the engine's first write - the request's first byte at the engine). Prints every
 figure with its bar and ends with 1 where one is missed. Not a test.
@@ -22,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import peers
 from ansible_collections.tandem.campaign.plugins.module_utils._api.client import Client
 from ansible_collections.tandem.campaign.plugins.module_utils._engine.adapters import endpoint_adapter
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import Lines
@@ -219,6 +221,20 @@ def lane_share(folder: Path) -> tuple[float, float]:
     return wall - busy, busy / SCALE + wall - busy
 
 
+def compare_with_peers(folder: Path, found: Mapping[str, Any], playbook_wall: float) -> None:
+    """Ours and the peers' against the same engine, on the same cores; ours with the playbook around it where time is compared."""
+    program = peers.aiperf()
+    if program is None:
+        print("PEERS: aiperf is not installed here (pip install aiperf, or AIPERF=/path/to/aiperf)")
+        return
+    with played(folder, PACED, 32768) as (url, record):
+        told, wall, cpu = peers.run_aiperf(program, folder, url, REQUESTS, PROMPT_TOKENS, ANSWER_TOKENS)
+        truth = [line for line in records(record) if line["streamed"]][-len(told) :]
+        theirs = {**peers.errors(told, truth), "own": wall - busy_s(record), "cpu": cpu}
+    ours = {name: statistics.median(found[name]) for name in ("first_output", "first_visible", "inter_token")}
+    peers.side_by_side({**ours, "own": playbook_wall, "cpu": found["cpu"]}, theirs)
+
+
 def show(what: str, value: float, unit: str, limit: float | None, form: str = ".2f") -> bool:
     """One figure with its bar; whether it is met."""
     met = limit is None or value <= limit
@@ -264,6 +280,8 @@ def main() -> int:
         met.append(failed == WANTED_FAULTS)
         verdict = "ok" if met[-1] else f"MISSED, {WANTED_FAULTS} is true"
         print(f"successes of {REQUESTS} with three faults: {REQUESTS - len(failed)} (bar 9), typed {failed} {verdict}")
+        if os.environ.get("PEERS"):
+            compare_with_peers(folder / "peers", found, statistics.median(walls))
         own, lane = lane_share(folder / "lane")
         met.append(show(f"gates' own time ({own:.1f} s) of a lane of {lane:.0f} s", own / lane * 100, "%", 2.0))
     return 0 if all(met) else 1
