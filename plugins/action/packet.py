@@ -18,6 +18,7 @@ from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._words.errors import CampaignError
 from ..module_utils._words.text import plain
 from ..plugin_utils.packets import Packet, extract, file_sha256, history_pattern, identity_in
+from ..plugin_utils.redaction import scrub
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str", "required": True},
@@ -107,6 +108,10 @@ class ActionModule(ActionBase):
                 f"evidence from {folder} changed on its way (sha256 differs); it stays on the host, run the campaign again"
             )
         extract(local, target)
+        for name in scrub(target):
+            self._display.warning(
+                f"{name}: something that looks like a key or token stood in it and was replaced before it became evidence"
+            )
         names = [shlex.quote(line) for line in lines[1:] if line.startswith("./")]
         if names:
             self._low_level_execute_command(f"{beat}; cd {quoted} && rm -rf {' '.join(names)}", sudoable=True)

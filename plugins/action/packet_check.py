@@ -10,16 +10,14 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ..module_utils._packet.check import check_packet
+from ..module_utils._packet.check import check_packet, problems_in_words
 from ..module_utils._words.errors import CampaignError
-from ..module_utils._words.text import plain
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str", "required": True},
     "signers": {"type": "str"},
     "signer": {"type": "str"},
 }
-SHOWN = 5
 
 
 class ActionModule(ActionBase):
@@ -38,7 +36,4 @@ class ActionModule(ActionBase):
         except CampaignError as exc:
             return {"changed": False, "failed": True, "msg": str(exc)}
         result = {"changed": False, **report.as_document()}
-        if report.problems:
-            told = "; ".join(plain(str(problem), 300) for problem in report.problems[:SHOWN])
-            result |= {"failed": True, "msg": f"{folder}: {len(report.problems)} problems: {told}"}
-        return result
+        return result if not report.problems else {**result, "failed": True, "msg": problems_in_words(folder, report)}

@@ -13,17 +13,19 @@ from typing import Any
 
 from .._words.documents import to_document
 from .._words.errors import CampaignError, EvidenceError
+from .._words.text import plain
 from .._words.verdict import COMPLETE_OUTCOMES
 from . import schemas
 from .folder import MANIFEST, SIGNATURE, PacketFolder
 from .identities import hash_problems, identity_problems, lane_documents
 from .leaks import leak_problems
-from .manifest import manifest_problems
+from .manifest import manifest_problems, published_part
 from .outcomes import gate_problems, host_problems
 from .problem import Problem
 from .signature import signed_by, verify_signer
 
 #: Outcomes that say something of the model: what they rest on has to be there.
+SHOWN = 5
 SAYS_SOMETHING = (*COMPLETE_OUTCOMES, "inconclusive")
 
 
@@ -38,6 +40,12 @@ class PacketReport:
         return {"ok": not self.problems, "problems": to_document(self.problems), **self.facts}
 
 
+def problems_in_words(folder: Path, report: PacketReport) -> str:
+    """How many, and the first of them; a packet's own text has no control characters in it."""
+    told = "; ".join(plain(str(problem), 300) for problem in report.problems[:SHOWN])
+    return f"{folder}: {len(report.problems)} problems: {told}"
+
+
 def check_packet(folder: Path, signers: Path | None = None, signer: str | None = None) -> PacketReport:
     """Everything that can be said of a packet without host, GPU and network. A folder that is no packet raises :class:`EvidenceError`.
 
@@ -47,15 +55,20 @@ def check_packet(folder: Path, signers: Path | None = None, signer: str | None =
     if not (folder / MANIFEST).is_file():
         raise EvidenceError(f"{folder} has no {MANIFEST}: it is no packet, or its campaign ended before its verdict")
     problems = [*manifest_problems(packet), *schemas.schema_problems(packet)]
+    copied = published_part(packet)
+    redacted = frozenset(copied["redacted"] if copied else ())
     unreadable = {problem.path for problem in problems if problem.rule in ("file", "schema")}
     lanes = sorted({path.split("/")[1] for path in packet.names("lanes/") if path.count("/") > 1})
     if not unreadable:
         problems += guarded("verdict.json", partial(_host, packet, lanes))
         for lane in lanes:
-            problems += guarded(f"lanes/{lane}", partial(_lane, packet, f"lanes/{lane}/"))
-    problems += leak_problems(packet)
+            problems += guarded(f"lanes/{lane}", partial(_lane, packet, f"lanes/{lane}/", redacted))
+    problems += leak_problems(packet, published=copied is not None)
     key, untrusted = _signature(folder, signers, signer)
-    return PacketReport((*problems, *untrusted), {"files": len(packet.evidence), "lanes": lanes, "signed_by": key})
+    return PacketReport(
+        (*problems, *untrusted),
+        {"files": len(packet.evidence), "lanes": lanes, "signed_by": key, "published": copied is not None},
+    )
 
 
 def _signature(folder: Path, signers: Path | None, signer: str | None) -> tuple[str | None, list[Problem]]:
@@ -109,7 +122,7 @@ def _mixed(packet: PacketFolder, lanes: list[str]) -> Iterator[Problem]:
                 )
 
 
-def _lane(packet: PacketFolder, folder: str) -> Iterator[Problem]:
+def _lane(packet: PacketFolder, folder: str, redacted: frozenset[str]) -> Iterator[Problem]:
     for path in packet.names(f"{folder}attempts/", "/attempt.json"):
         yield from _attempt(packet, path)
     documents = lane_documents(packet, folder)
@@ -129,7 +142,7 @@ def _lane(packet: PacketFolder, folder: str) -> Iterator[Problem]:
     if outcome in SAYS_SOMETHING:
         wanted = schemas.GATED_MEMBERS + (schemas.LOADED_MEMBERS if has_recipe else ())
         yield from schemas.missing_members(packet, folder, wanted, why)
-    yield from hash_problems(folder, documents, documents["verdict.json"]["identity"])
+    yield from hash_problems(folder, documents, documents["verdict.json"]["identity"], redacted)
     role = documents["attempt.json"]["role"]
     if (role == "final") != (outcome in COMPLETE_OUTCOMES):
         yield Problem("verdict", f"{folder}attempt.json", f"role is {role!r} and the outcome {outcome!r}")

@@ -53,8 +53,14 @@ def identity_problems(documents: Mapping[str, Document]) -> Iterator[Problem]:
                 yield Problem("identity", path, f"{name} is {shown(value)}, {first[0]} has {shown(first[1])}")
 
 
-def hash_problems(folder: str, documents: Mapping[str, Document], identity: Document) -> Iterator[Problem]:
-    """What the identity says of recipe, contract, plan, live configuration, topology, weights, protocols and of all of them as a key."""
+def hash_problems(
+    folder: str, documents: Mapping[str, Document], identity: Document, redacted: frozenset[str] = frozenset()
+) -> Iterator[Problem]:
+    """What the identity says of recipe, contract, plan, live configuration, topology, weights, protocols and of all of them as a key.
+
+    ``redacted``: paths whose content a published copy had to change; what they hash to is the original's.
+    """
+    documents = {name: document for name, document in documents.items() if f"{folder}{name}" not in redacted}
     for path, name, content in (
         ("recipe.json", "recipe_sha256", "recipe"),
         ("contract.json", "contract_sha256", "contract"),
@@ -68,14 +74,15 @@ def hash_problems(folder: str, documents: Mapping[str, Document], identity: Docu
         told = (live.get("identity") or {}).get("live_sha256")
         yield from _same(f"{folder}live.json", "live_sha256", live_sha256(live.get("live") or {}), told)
     proof = ((documents.get("snapshot.json") or {}).get("snapshot") or {}).get("proof")
-    if proof != REHEARSAL or not identity.get("simulated"):
+    if "snapshot.json" in documents and (proof != REHEARSAL or not identity.get("simulated")):
         yield from _same(f"{folder}snapshot.json", "weights_sha256", proof, identity.get("weights_sha256"))
     if "engine.json" in documents:
         told = (documents["engine.json"].get("identity") or {}).get("engine_version")
         yield from _same(f"{folder}engine.json", "engine_version", documents["engine.json"].get("version"), told)
-    yield from _protocols(f"{folder}protocols.json", documents.get("protocols.json") or {}, identity)
+    if "protocols.json" in documents:
+        yield from _protocols(f"{folder}protocols.json", documents["protocols.json"], identity)
     yield from _image(folder, documents, identity)
-    if {"recipe.json", "contract.json", "topology.json"} <= set(documents):
+    if {"recipe.json", "contract.json", "topology.json", "snapshot.json"} <= set(documents):
         key = lane_key(
             LaneKeyParts(
                 recipe=documents["recipe.json"]["recipe"],

@@ -48,6 +48,15 @@ def manifest_problems(packet: PacketFolder, prefix: str = "") -> Iterator[Proble
         yield Problem("manifest", path, "is not in the manifest")
 
 
+def published_part(packet: PacketFolder) -> dict[str, Any] | None:
+    """``{of, redacted}`` of a published copy: the sha256 of the manifest that it was made from, and the files whose content differs; None otherwise."""
+    try:
+        part = parsed_manifest(packet).get("published")
+    except EvidenceError:
+        return None
+    return part if isinstance(part, dict) and isinstance(part.get("redacted"), list) else None
+
+
 def parsed_manifest(packet: PacketFolder) -> dict[str, Any]:
     """Its document, in the shape that it has to have."""
     try:
