@@ -125,7 +125,7 @@ def run_program(folder: Path, suite: Suite, url: str) -> tuple[float, Any]:
     (folder / "lane").mkdir()
     request = {
         "state": "gated", "suite": to_document(suite), "protocols": protocols, "base_url": url, "folder": str(folder / "lane"),
-        "identity": to_document(identity()), "seed": "bench", "key_file": None,
+        "identity": to_document(identity()), "seed": "bench", "key_file": None, "devices": {},
     }  # fmt: skip
     began = time.monotonic()
     with (folder / "out").open("w") as out:

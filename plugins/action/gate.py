@@ -19,6 +19,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "identity": {"type": "dict", "required": True},
     "seed": {"type": "str", "required": True},
     "key_file": {"type": "str"},
+    "devices": {"type": "dict", "default": {}},
     "timeline": {"type": "str"},
 }
 

@@ -15,7 +15,9 @@ from ._api.replies import read_reply
 from ._engine.adapters import endpoint_adapter, endpoint_engine
 from ._engine.pages import as_object, objects_of
 from ._evidence.say import tell
+from ._gates.energy import energy_document, unix_time
 from ._gates.runner import LaneGates
+from ._gates.telemetry import Telemetry
 from ._mode.intrusions import intrusions_since
 from ._mode.place import reservation_folder
 from ._words.documents import from_document, to_document
@@ -26,20 +28,27 @@ from ._words.text import plain
 
 
 def run_gates(state_dir: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """``request``: ``{suite, protocols, base_url, folder, identity, seed, key_file}``. All profiles' results, or as far as a fault let them."""
+    """``request``: ``{suite, protocols, base_url, folder, identity, seed, key_file, devices}``. All profiles' results, or as far as a fault let them."""
     reservation = reservation_folder(state_dir)
+    watched = {role: device for role, device in request["devices"].items() if device != "cpu"}
+    folder, identity = Path(request["folder"]), from_document(Identity, request["identity"])
+    telemetry = Telemetry(watched, folder, identity)
     lane = LaneGates(
         suite=from_document(Suite, request["suite"]),
         protocols=request["protocols"],
         base_url=request["base_url"],
-        folder=Path(request["folder"]),
-        identity=from_document(Identity, request["identity"]),
+        folder=folder,
+        identity=identity,
         seed=request["seed"],
         key_file=request["key_file"],
         tell=tell,
         intrusions=lambda since: intrusions_since(reservation, since),
+        energy=lambda began_at, wall_s, tokens: energy_document(
+            telemetry.through(unix_time(began_at) + wall_s), sorted(watched), began_at, wall_s, tokens
+        ),
     )
-    profiles, fault = lane.run()
+    with telemetry:
+        profiles, fault = lane.run()
     return {"changed": True, "profiles": to_document(profiles), "fault": fault}
 
 

@@ -43,6 +43,13 @@ options:
   key_file:
     description: A file on the host with the key that the engine asks for; it is read for each request and never shown.
     type: path
+  devices:
+    description:
+      - GPU role to the device's UUID. These cards are sampled once a second while the gates run (power, temperature, clocks, throttling), into
+        C(telemetry.jsonl), and each capacity lane says how much energy an output token took, and whether the samples bear that out.
+      - Without it, or where no driver answers, there is no telemetry, and energy is marked as not valid with the reason.
+    type: dict
+    default: {}
   seed:
     description: Makes the prompts of this attempt differ from those of any other.
     type: str

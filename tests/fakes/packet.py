@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from ansible_collections.tandem.campaign.plugins.module_utils._words.suite impor
 from ansible_collections.tandem.campaign.plugins.plugin_utils.packets import Packet
 from ansible_collections.tandem.campaign.plugins.plugin_utils.recipes import read_protocol
 from ansible_collections.tandem.campaign.tests.fakes.identity import identity
-from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import Behaviour
-from ansible_collections.tandem.campaign.tests.fakes.rehearsal import playing
+from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import Behaviour, read_behaviour
+from ansible_collections.tandem.campaign.tests.fakes.rehearsal import BEHAVIOURS, SEEDS, playing
 
 ATTEMPT = "20260101T000000.000Z"
 WEIGHTS = "5" * 64
@@ -37,6 +38,13 @@ TOPOLOGY: dict[str, Any] = {
 }  # fmt: skip
 LIVE: dict[str, Any] = {"argv": ["engine", "--port", "1"], "environment": {}, "process": {"pid": 1}}
 STATE: dict[str, Any] = {"services": {"omni": {"kind": "process", "state": "running", "pid": 7}}, "engines": 0}
+
+
+def make_seed_packet(folder: Path, name: str) -> Packet:
+    """Of a seed recipe, played slowly enough for streams that a busy machine reads late."""
+    behaviour = read_behaviour(BEHAVIOURS / f"{name}.toml")
+    slow = replace(behaviour, prefill_tok_s=1e6, decode_tok_s=1500.0, overhead_s=0.0, time_scale=1.0)
+    return make_packet(folder, SEEDS[name], slow)
 
 
 def make_packet(folder: Path, recipe: Recipe, behaviour: Behaviour) -> Packet:

@@ -22,7 +22,7 @@ RULE_FILES = {
     "_cache/quantization", "_cache/architecture", "_cache/checkpoint", "_host/fit", "_host/topology", "_host/engine_variables", "_host/findings",
     "_gates/coherence", "_gates/answers",
     "_gates/calibration", "_gates/channels", "_gates/delivery", "_gates/finding", "_gates/metrics", "_gates/prompts", "_gates/verdicts",
-    "_gates/tasks", "_gates/unified_diff",
+    "_gates/tasks", "_gates/unified_diff", "_gates/energy",
 }  # fmt: skip
 #: Files that rules may read although their folder is a hand's: they only define a shape.
 SHAPES = {"_api/client", "_probe/ranks"}

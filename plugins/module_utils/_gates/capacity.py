@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from .._evidence.record import utc
 from .._words.events import Reply
 from .._words.profile import CapacityGate
 from .._words.verdict import CheckResult, VerdictName
@@ -31,12 +32,13 @@ SLOW_FIRST = 3.0
 
 @dataclass(frozen=True)
 class CapacityRun:
-    """All replies of a lane, warm-ups apart, and what surrounds them."""
+    """All replies of a lane, warm-ups apart, and what surrounds them. ``began_at``: when the lane's clock started, in UTC."""
 
     warmups: tuple[Reply, ...]
     measured: tuple[Reply, ...]
     target: int
     wall_ns: int
+    began_at: str
     cached_before: int | None
     cached_after: int | None
 
@@ -52,7 +54,7 @@ def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any])
     warmups = tuple(_ask(session, name, prompts[number], gate, warmup=True) for number in range(gate.warmup))
     cached_before = session.adapter.cached_prompt_tokens(session.client)
     measured: list[Reply] = []
-    start = time.monotonic_ns()
+    began_at, start = utc(time.time()), time.monotonic_ns()
     for number, messages in enumerate(prompts[gate.warmup :], start=1):
         measured.append(_ask(session, name, messages, gate, warmup=False))
         session.tell(
@@ -60,7 +62,13 @@ def run_capacity(session: Session, gate: CapacityGate, protocol: dict[str, Any])
         )
     wall_ns = time.monotonic_ns() - start
     return CapacityRun(
-        warmups, tuple(measured), target, wall_ns, cached_before, session.adapter.cached_prompt_tokens(session.client)
+        warmups,
+        tuple(measured),
+        target,
+        wall_ns,
+        began_at,
+        cached_before,
+        session.adapter.cached_prompt_tokens(session.client),
     )
 
 
@@ -86,6 +94,12 @@ def so_far(replies: list[Reply]) -> str:
 
 def succeeded(replies: list[Reply] | tuple[Reply, ...]) -> list[Reply]:
     return [reply for reply in replies if reply.error_class is None]
+
+
+def output_tokens(run: CapacityRun) -> int | None:
+    """Completion tokens of the successful measured requests; None where one wasn't counted."""
+    counts = [reply.completion_tokens for reply in succeeded(run.measured)]
+    return None if not counts or None in counts else sum(count for count in counts if count is not None)
 
 
 def capacity_document(
@@ -126,6 +140,7 @@ def capacity_document(
         "first_request": first_request(run),
         "aggregate_output_tok_s": aggregate_output(good, run.wall_ns),
         "wall_s": run.wall_ns / 1e9,
+        "began_at": run.began_at,
         "cache": cache_evidence(run.cached_before, run.cached_after, len(run.measured)),
     }
 

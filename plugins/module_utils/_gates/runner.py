@@ -23,14 +23,20 @@ from .._words.profile import BurstGate, CapacityGate, Profile, QualityGate
 from .._words.suite import Suite
 from .._words.verdict import GateResult, ProfileResult
 from .burst import BurstRun, burst_document, judge_burst, run_burst
-from .capacity import CapacityRun, capacity_checks, capacity_document, judge_capacity, run_capacity
+from .capacity import CapacityRun, capacity_checks, capacity_document, judge_capacity, output_tokens, run_capacity
 from .control import run_control
+from .energy import energy_document
 from .functional import run_functional
 from .quality import run_quality
 from .session import Session
 
 Tell = Callable[..., None]
 Record = dict[str, Any]
+
+
+def unwatched(began_at: str, wall_s: float, tokens: int | None) -> Record:
+    """Where no card is watched."""
+    return energy_document((), (), began_at, wall_s, tokens)
 
 
 @dataclass
@@ -46,6 +52,8 @@ class LaneGates:
     tell: Tell
     intrusions: Callable[[float], list[str]]
     key_file: str | None = None
+    #: (began_at, wall_s, completion tokens) -> what was drawn meanwhile.
+    energy: Callable[[str, float, int | None], Record] = unwatched
     functional_records: list[Record] = field(default_factory=list)
     quality_records: list[Record] = field(default_factory=list)
     capacity_count: int = 0
@@ -163,6 +171,7 @@ class LaneGates:
             "reason": reason,
             "intrusions": intrusions,
             "sampling": session.sampling(),
+            "energy": self.energy(run.began_at, document["wall_s"], output_tokens(run)),
         }
         self.write("capacity", {**record, **document}, f"capacity-{self.capacity_count}")
         return GateResult(

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._gates.energy import Sample, energy_document
 from .._gates.verdicts import judge_host, judge_lane
 from .._state.difference import diff_states
 from .._words.documents import from_document, to_document
@@ -75,10 +76,20 @@ def replay(
         from_document(Suite, given["suite"]), protocols, "http://replay.invalid", Path(), from_document(Identity, header["identity"]),
         str(documents["attempt.json"]["attempt"]), silent, intrusions_in(documents), recorded=Recorded(rows),
         documents={name: dict(document) for name, document in documents.items()},
-        hashes={name: packet.sha256(f"{folder}{name}") for name in documents},
+        energy=energy_from(packet, folder), hashes={name: packet.sha256(f"{folder}{name}") for name in documents},
     )  # fmt: skip
     profiles, fault = gates.run()
     return gates, profiles, fault
+
+
+def energy_from(packet: PacketFolder, folder: str) -> Callable[[str, float, int | None], dict[str, Any]]:
+    """Energy from the samples that were kept; without a file nothing was watched, or nothing could be."""
+    path = f"{folder}telemetry.jsonl"
+    header, *lines = packet.lines(path) if path in packet.evidence else [{"roles": []}]
+    samples = [
+        from_document(Sample, {name: value for name, value in line.items() if name != "schema"}) for line in lines
+    ]
+    return lambda began_at, wall_s, tokens: energy_document(samples, header["roles"], began_at, wall_s, tokens)
 
 
 def silent(*_words: object, **_data: object) -> None:

@@ -15,6 +15,7 @@ from .._engine.adapters import endpoint_adapter
 from .._evidence.store import Lines
 from .._gates.burst import BurstRun
 from .._gates.capacity import CapacityRun, check_name
+from .._gates.energy import unix_time
 from .._gates.prompts import Messages, target_tokens
 from .._gates.runner import LaneGates
 from .._gates.session import Session, abbreviated, raise_fault, request_sha256
@@ -128,7 +129,14 @@ class ReplayedGates(LaneGates):
             raise ReplayError(
                 f"{name} from row {first} on: its clock says {wall_ns / NS:.3f} s, its requests took {spent / NS:.3f} s"
             )
-        return CapacityRun(warm, measured, target_tokens(gate, protocol), wall_ns, cache["before"], cache["after"])
+        began_at = document["began_at"]
+        if measured and abs(unix_time(began_at) - unix_time(self.recorded.rows[first]["sent_at"])) > BETWEEN_S:
+            raise ReplayError(
+                f"{name}: its clock started at {began_at}, its first request was sent at {self.recorded.rows[first]['sent_at']}"
+            )
+        return CapacityRun(
+            warm, measured, target_tokens(gate, protocol), wall_ns, began_at, cache["before"], cache["after"]
+        )
 
     def burst_run(self, session: Session, gate: BurstGate, protocol: Record) -> BurstRun:
         document = self._document(f"burst-{session.profile}.json")

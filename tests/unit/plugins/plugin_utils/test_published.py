@@ -14,18 +14,15 @@ from ansible_collections.tandem.campaign.plugins.module_utils._packet.manifest i
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import CampaignError
 from ansible_collections.tandem.campaign.plugins.plugin_utils.published import publish, same_numbers
 from ansible_collections.tandem.campaign.plugins.plugin_utils.redaction import Redactor, known_of, scrub
-from ansible_collections.tandem.campaign.tests.fakes.packet import make_packet
+from ansible_collections.tandem.campaign.tests.fakes.packet import make_seed_packet
 from ansible_collections.tandem.campaign.tests.fakes.planted import FACTS, HOST, plant
-from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import read_behaviour
-from ansible_collections.tandem.campaign.tests.fakes.rehearsal import BEHAVIOURS, SEEDS
 
 LAGUNA = "laguna-s-2.1-nvfp4-tp2"
 
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("genuine")
-    return make_packet(folder, SEEDS[LAGUNA], read_behaviour(BEHAVIOURS / f"{LAGUNA}.toml")).folder
+    return make_seed_packet(tmp_path_factory.mktemp("genuine"), LAGUNA).folder
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def steady(first_s: float, count: int = 50, *, gap_s: float = 0.02, **more: Any)
 
 
 def lane(*replies: Reply, warmups: tuple[Reply, ...] = (), target: int = TARGET) -> tuple[str, str, dict[str, Any]]:
-    run = CapacityRun(warmups, replies, target, 10**9, None, None)
+    run = CapacityRun(warmups, replies, target, 10**9, "2026-01-01T00:00:00.000Z", None, None)
     document = capacity_document(run, GATE, PROTOCOL)
     json.dumps(document, allow_nan=False)
     return (*judge_capacity(run, document), document)

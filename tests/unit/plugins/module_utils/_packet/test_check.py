@@ -17,22 +17,15 @@ from ansible_collections.tandem.campaign.plugins.module_utils._packet.manifest i
 from ansible_collections.tandem.campaign.plugins.module_utils._packet.signature import sign_manifest
 from ansible_collections.tandem.campaign.plugins.module_utils._words.errors import EvidenceError
 from ansible_collections.tandem.campaign.plugins.plugin_utils.programs import packet_check_program
-from ansible_collections.tandem.campaign.tests.fakes.packet import make_packet
-from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import read_behaviour
-from ansible_collections.tandem.campaign.tests.fakes.rehearsal import BEHAVIOURS, SEEDS
+from ansible_collections.tandem.campaign.tests.fakes.packet import make_seed_packet
 
 LAGUNA, DEEPSEEK = "laguna-s-2.1-nvfp4-tp2", "deepseek-v4-flash-0731-tp2"
 Forge = Callable[[Path], object]
 
 
-def made(folder: Path, name: str) -> Path:
-    behaviour = read_behaviour(BEHAVIOURS / f"{name}.toml")
-    return make_packet(folder, SEEDS[name], behaviour).folder
-
-
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("genuine"), LAGUNA)
+    return make_seed_packet(tmp_path_factory.mktemp("genuine"), LAGUNA).folder
 
 
 @pytest.fixture
@@ -165,7 +158,7 @@ def test_a_genuine_packet_holds(genuine: Path) -> None:
 
 
 def test_so_does_one_with_a_failed_request(tmp_path: Path) -> None:
-    packet = made(tmp_path, DEEPSEEK)
+    packet = make_seed_packet(tmp_path, DEEPSEEK).folder
     capacity = json.loads((packet / "lanes" / DEEPSEEK / "capacity-1.json").read_text())
     assert (capacity["completed"], capacity["failed"]) == (11, 1)
     assert check_packet(packet).problems == ()
