@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..module_utils._evidence.store import read_json
-from .markdown import cell, markdown_table
+from .blocks import Block, Bullets, Heading, TableBlock, Text
 
 Document = Mapping[str, Any]
 CAPACITY_HEADER = (
     "lane", "profile", "protocol", "completed", "budget", "prompt p50", "first output p50", "first visible p50", "prefill p50", "decode p50",
     "aggregate", "n",
 )  # fmt: skip
+ENERGY_HEADER = ("lane", "profile", "context", "energy", "mean power", "hottest", "throttled by", "rests on")
 CERTAINTY_HEADER = ("lane", "profile", "prompt", "n", "first output p50", "first output p95", "decode p50")
 BURST_HEADER = (
     "lane", "profile", "verdict", "together", "answered", "alone", "first output min", "p50", "max", "slowdown", "generating at once", "waiting",
@@ -27,38 +28,88 @@ DEFINITIONS = (
     "requests (n); warm-ups are kept as rows and left out. The budget is the most tokens that an answer may have. Prefill holds queueing and the first "
     "token's own work. Aggregate is completion tokens over the lane's wall clock."
 )
+INTERVALS = (
+    "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics: "
+    "from n of 6 on for a median; p95 needs n of 20."
+)
 BURSTS = (
     "A diagnostic of queueing, and no capacity figure: one request alone, then several at one moment. Slowdown is the median first output of those "
     "together over that of the one alone; waiting is the engine's own count, where it has one."
 )
 
 
-def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[str]:
-    """Blocks of Markdown: the table, how sure its figures are, and what was left out of them."""
-    documents = list(_documents(packet, lanes, "capacity"))
+def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[Block]:
+    """Tables by what may be compared, how sure their figures are, and what was left out of them."""
+    documents = list(capacity_documents(packet, lanes))
     gaps = {(lane["recipe"], profile): reason for lane in lanes for profile, reason in _withheld(lane)}
     found = [(name, document) for name, document in documents if (name, document["profile"]) not in gaps]
-    untimed = [
-        f"- {cell(name)}, {cell(profile)}: no figures, {cell(reason)}." for (name, profile), reason in gaps.items()
-    ]
+    untimed = [("", f"{name}, {profile}: no figures, {reason}.") for (name, profile), reason in gaps.items()]
     if not found:
-        return ["No lane was timed.", *(["\n".join(untimed)] if untimed else [])]
+        return [Text("No lane was timed."), *([Bullets(tuple(untimed))] if untimed else [])]
     notes = untimed + [
-        f"- {cell(name)}, {cell(document['profile'])}: {text}" for name, document in found for text in _notes(document)
+        ("", f"{name}, {document['profile']}: {text}") for name, document in found for text in _notes(document)
     ]
     return [
-        markdown_table(CAPACITY_HEADER, [capacity_row(*one) for one in found]),
-        DEFINITIONS,
-        markdown_table(CERTAINTY_HEADER, [certainty_row(*one) for one in found]),
-        "In brackets: where the quantile of all such requests lies with 95 % confidence, by order statistics: from n of 6 on for a median; p95 needs n of 20.",
-        *(["\n".join(notes)] if notes else []),
+        *_tables(found),
+        Text(DEFINITIONS),
+        TableBlock.of(CERTAINTY_HEADER, [certainty_row(*one) for one in found]),
+        Text(INTERVALS),
+        *_energy(found),
+        *([Bullets(tuple(notes))] if notes else []),
     ]
 
 
-def burst_section(packet: Path, lanes: Sequence[Document]) -> list[str]:
+def _tables(found: Sequence[tuple[str, Document]]) -> Iterator[Block]:
+    """The matched baseline, a protocol after another, and the longer contexts apart: unlike rows don't stand in one column."""
+    baseline, longer = by_context(found)
+    for protocol in dict.fromkeys(document["protocol"] for _name, document in baseline):
+        yield TableBlock.of(CAPACITY_HEADER, [capacity_row(*one) for one in baseline if one[1]["protocol"] == protocol])
+    if longer:
+        yield Text("Longer contexts, each within its own served profile:")
+        yield TableBlock.of(CAPACITY_HEADER, [capacity_row(*one) for one in longer])
+
+
+def by_context(found: Sequence[tuple[str, Document]]) -> tuple[list[tuple[str, Document]], list[tuple[str, Document]]]:
+    """(each profile's shortest context, all longer ones)."""
+    shortest: dict[tuple[str, str], int] = {}
+    for name, document in found:
+        key, tokens = (name, document["profile"]), document["requested"]["context_tokens"]
+        shortest[key] = min(tokens, shortest.get(key, tokens))
+    baseline = [one for one in found if one[1]["requested"]["context_tokens"] == shortest[one[0], one[1]["profile"]]]
+    return baseline, [one for one in found if one not in baseline]
+
+
+def _energy(found: Sequence[tuple[str, Document]]) -> Iterator[Block]:
+    """Energy per output token where cards were sampled; what isn't valid stands there with its reason and no figure."""
+    watched = [(name, document, document["energy"]) for name, document in found if document["energy"]["samples"]]
+    if watched:
+        yield TableBlock.of(ENERGY_HEADER, [energy_row(*one) for one in watched])
+
+
+def energy_row(name: str, document: Document, energy: Document) -> tuple[str, ...]:
+    """One capacity lane's energy as it is printed."""
+    by_role = energy["by_role"].values()
+    power = [role["mean_power_w"] for role in by_role if role["mean_power_w"] is not None]
+    hottest = max(
+        (role["max_temperature_c"] for role in by_role if role["max_temperature_c"] is not None), default=None
+    )
+    throttled = sorted({reason for role in by_role for reason in role["throttled_by"] or ()})
+    figure = amount(energy["joules_per_output_token"], ".3f", "J/token") if energy["valid"] else "not valid"
+    return (
+        name, document["profile"], f"{document['requested']['context_tokens']:,}", figure, amount(sum(power) if power else None, ".0f", "W"),
+        amount(hottest, ".0f", "°C"), ", ".join(throttled) or "none", energy["reason"],
+    )  # fmt: skip
+
+
+def burst_section(packet: Path, lanes: Sequence[Document]) -> list[Block]:
     """The bursts under a heading of their own; nothing where there was none."""
     rows = [burst_row(*one) for one in _documents(packet, lanes, "burst")]
-    return ["## Bursts", markdown_table(BURST_HEADER, rows), BURSTS] if rows else []
+    return [Heading("Bursts"), TableBlock.of(BURST_HEADER, rows), Text(BURSTS)] if rows else []
+
+
+def capacity_documents(packet: Path, lanes: Sequence[Document]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(recipe, document) of every capacity lane, in order."""
+    return _documents(packet, lanes, "capacity")
 
 
 def _documents(packet: Path, lanes: Sequence[Document], kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -135,12 +186,12 @@ def _notes(document: Document) -> Iterator[str]:
     if delivery["warm"]:
         yield f"{delivery['warm']} of {document['completed']} prompts were warm and are left out of every moment."
     if delivery["untrusted"]:
-        yield f"{delivery['untrusted']} of {document['completed']} streams can't be timed ({cell(delivery['reasons'][0])})."
+        yield f"{delivery['untrusted']} of {document['completed']} streams can't be timed ({delivery['reasons'][0]})."
     bound = delivery["decode_overstated_by_at_most"]
     if bound:
         yield f"its decode rate is at most {bound:.2%} too high: the first delta may hold several tokens, and the engine doesn't count along."
     for failure in document["failures"]:
-        yield f"request {failure['request']} failed: {cell(str(failure['class']))} ({cell(failure['text'])})."
+        yield f"request {failure['request']} failed: {failure['class']} ({failure['text']})."
 
 
 def burst_row(recipe: str, document: Document) -> tuple[str, ...]:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from .._words.events import ErrorClass, Reply, StreamEvent
@@ -65,6 +67,7 @@ def assemble(events: list[StreamEvent], exchange: Exchange) -> Reply:
         last_output_ns=outputs[-1].at_ns if outputs else None,
         done_marker="done" in by_kind,
         chunks=len(outputs),
+        gaps_us=gaps_us([event.at_ns for event in outputs]),
         tokens_at_first_output=counted_at(events, OUTPUT_KINDS),
         tokens_at_first_visible=counted_at(events, ("content",)),
         first_share=sizes[0] / sum(sizes) if sum(sizes) else None,
@@ -73,6 +76,12 @@ def assemble(events: list[StreamEvent], exchange: Exchange) -> Reply:
     )
     error_class, error = _error(reply, exchange, by_kind.get("error", []))
     return replace(reply, error_class=error_class, error=error)
+
+
+def gaps_us(moments_ns: Sequence[int]) -> tuple[int, ...]:
+    """From each moment to the next, rounded so that the rounding doesn't add up."""
+    since_first = [round((moment - moments_ns[0]) / 1000) for moment in moments_ns]
+    return tuple(later - earlier for earlier, later in pairwise(since_first))
 
 
 def counted_at(events: list[StreamEvent], kinds: tuple[str, ...]) -> int | None:

@@ -48,6 +48,7 @@ class Reply:
     it counts at the end only.
     ``first_output_ns``: first non-empty reasoning, content or tool delta. ``first_visible_ns``: first non-empty
     content. ``last_output_ns``: last non-empty delta. ``end_ns``: the body's end. A value that was not observed is None.
+    ``gaps_us``: microseconds from each output delta to the next, in order; they add up to last − first output.
     """
 
     status: int | None
@@ -68,6 +69,7 @@ class Reply:
     last_output_ns: int | None = None
     done_marker: bool | None = None
     chunks: int = 0
+    gaps_us: tuple[int, ...] = ()
     tokens_at_first_output: int | None = None
     tokens_at_first_visible: int | None = None
     first_share: float | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.tandem.campaign.plugins.module_utils._evidence.store import write_json
-from ansible_collections.tandem.campaign.plugins.plugin_utils.markdown import cell
+from ansible_collections.tandem.campaign.plugins.plugin_utils.markdown import cell, markdown_of
 from ansible_collections.tandem.campaign.plugins.plugin_utils.outcome_table import outcome_rows, text_table
 from ansible_collections.tandem.campaign.plugins.plugin_utils.report import (
     _final_state,
@@ -30,7 +30,8 @@ def capacity(**p50: float) -> dict[str, Any]:
         "protocol": "capacity/v4-reasoning",
         "verdict": "passed",
         "completed": 11,
-        "requested": {"requests": 12, "max_tokens": 512},
+        "requested": {"requests": 12, "max_tokens": 512, "context_tokens": 32768},
+        "energy": {"samples": 0},
         "delivery": DELIVERY,
         "failures": [],
         "decode_label": "combined",
@@ -122,7 +123,7 @@ def test_the_final_state_is_shown_as_the_reader_saw_it(tmp_path: Path) -> None:
         "blocked_workloads": [],
     }
     write_json(tmp_path / "final-state.json", final)
-    text = "\n".join(_final_state(tmp_path))
+    text = markdown_of(_final_state(tmp_path))
     assert "| split | compute\\_a: nobody; compute\\_b: omni | none | none |" in text
     assert "| router | container | exited (137) | - |" in text
     assert list(_final_state(tmp_path / "elsewhere")) == []
@@ -140,12 +141,11 @@ def test_speed_behind_a_failed_gate_is_no_result(tmp_path: Path) -> None:
     timed = {"protocol": "capacity/v3", "verdict": "passed", "reason": "12 of 12", "required": True}
     packet, (lane,) = lane_with(tmp_path, capacity_1={**capacity(decode_tok_s=300.0), "profile": "off"})
     lane["profiles"] = [{"name": "off", "gates": [functional, timed]}]
-    assert capacity_section(packet, [lane]) == [
-        "No lane was timed.",
-        "- one, off: no figures, withheld: functional/v1 failed: known answer wrong.",
-    ]
+    assert markdown_of(capacity_section(packet, [lane])) == (
+        "No lane was timed.\n\n- one, off: no figures, withheld: functional/v1 failed: known answer wrong.\n"
+    )
     lane["profiles"] = [{"name": "off", "gates": [{**functional, "verdict": "passed"}, timed]}]
-    assert "300.0 tok/s" in capacity_section(packet, [lane])[0]
+    assert "300.0 tok/s" in markdown_of(capacity_section(packet, [lane]))
 
 
 def test_how_sure_the_figures_are(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_how_sure_the_figures_are(tmp_path: Path) -> None:
         "p95_interval": (1.5, None),
     }
     document["metrics"]["decode_tok_s"] |= {"p50_interval": (49.5, 50.5)}
-    text = "\n".join(capacity_section(*lane_with(tmp_path, capacity_1=document)))
+    text = markdown_of(capacity_section(*lane_with(tmp_path, capacity_1=document)))
     assert (
         "| one | low | - | 20 | 1.000 s (0.900 to 1.100) | 2.000 s (1.500 to ?) | 50.0 tok/s (49.5 to 50.5) |" in text
     )
@@ -170,7 +170,7 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
         "warm": 2, "untrusted": 1, "reasons": ["burst | delivery"], "decode_overstated_by_at_most": 0.0123,
     }  # fmt: skip
     document["failures"] = [{"request": 8, "class": "reasoning_exhausted", "text": "<i>"}]
-    text = "\n".join(capacity_section(*lane_with(tmp_path, capacity_1=document)))
+    text = markdown_of(capacity_section(*lane_with(tmp_path, capacity_1=document)))
     assert "- one, low: 2 of 11 prompts were warm" in text
     assert "1 of 11 streams can't be timed (burst \\| delivery)" in text
     assert "at most 1.23% too high" in text
@@ -183,8 +183,8 @@ def test_a_burst_stands_apart(tmp_path: Path) -> None:
         "first_output_min_s": 0.1, "first_output_p50_s": 0.4, "first_output_max_s": None, "slowdown": 4.0, "generating_at_once": 1, "most_waiting": None,
     }  # fmt: skip
     packet, lanes = lane_with(tmp_path, burst_off=document)
-    assert capacity_section(packet, lanes) == ["No lane was timed."]
-    heading, table, note = burst_section(packet, lanes)
+    assert markdown_of(capacity_section(packet, lanes)) == "No lane was timed.\n"
+    heading, table, note = markdown_of(burst_section(packet, lanes)).rstrip().split("\n\n")
     assert heading == "## Bursts"
     assert "| one | off | passed | 4 | 4/4 | 0.100 s | 0.100 s | 0.400 s | - | 4.0 x | 1 | - |" in table
     assert "no capacity figure" in note

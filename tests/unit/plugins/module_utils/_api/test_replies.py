@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.tandem.campaign.plugins.module_utils._api.client import Exchange
-from ansible_collections.tandem.campaign.plugins.module_utils._api.replies import read_reply
+from ansible_collections.tandem.campaign.plugins.module_utils._api.replies import gaps_us, read_reply
 from ansible_collections.tandem.campaign.plugins.module_utils._words.events import Reply
 
 
@@ -40,6 +40,12 @@ def test_moments() -> None:
     )
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens, reply.done_marker) == (9, 4, 2, True)
     assert reply.error_class is None
+    assert reply.gaps_us == (1000, 1000)
+
+
+def test_rounding_does_not_add_up() -> None:
+    assert gaps_us([10, 410, 810, 1210]) == (0, 1, 0)
+    assert gaps_us([]) == gaps_us([5]) == ()
 
 
 def test_the_other_reasoning_field_and_split_lines() -> None:
