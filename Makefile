@@ -51,7 +51,7 @@ demo-host: demo-files
 demo:
 	@start=$$(date +%s); $(MAKE) --no-print-directory demo-host && ready=$$(date +%s) && \
 	ansible-playbook playbooks/campaign.yml -i inventories/demo -l primary; rc=$$?; end=$$(date +%s); \
-	echo "Report: $(CURDIR)/campaigns/demo/primary/report.md"; \
+	echo "Report: $(CURDIR)/campaigns/demo/primary/report.html"; \
 	echo "set-up $$((ready - start)) s, campaign $$((end - ready)) s. The demo's services go on running; stop them with: make demo-stop"; exit $$rc
 
 # The same two lanes with their engines in containers of a Docker Engine of its own; ends with an assertion on the packet. Needs root.

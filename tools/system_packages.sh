@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine and a registry, a static busybox, debootstrap, systemd, iptables.
+# Python 3.11 or newer with venv, and git; with the argument `test` also a Docker Engine and a registry, a static busybox, debootstrap, systemd, iptables,
+# Chromium and its driver.
 # Installs them as root on Debian or Ubuntu, otherwise prints the line.
 set -euo pipefail
 missing=()
@@ -20,6 +21,8 @@ if [ "${1:-}" = test ]; then
     command -v ip >/dev/null || missing+=(iproute2)
     command -v debootstrap >/dev/null || missing+=(debootstrap)
     command -v docker-registry >/dev/null || missing+=(docker-registry)
+    command -v chromium >/dev/null || missing+=(chromium)
+    command -v chromedriver >/dev/null || missing+=(chromium-driver)
 fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -27,7 +30,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 elif [ "${1:-}" = test ] && [ -n "$found" ] && command -v git >/dev/null; then
-    echo "Tests in a Docker Engine are left out; they need root and: sudo apt-get install ${missing[*]}" >&2
+    echo "Tests in a Docker Engine and in a browser are left out; they need root and: sudo apt-get install ${missing[*]}" >&2
 else
     echo "This needs packages that are not there. Install them, then run make again:" >&2
     echo "    sudo apt-get install ${missing[*]}" >&2

@@ -29,7 +29,7 @@ class ActionModule(ActionBase):
         plan = options["plan"]
         file = Path(plan["packet"]) / "brief.md"
         text = compatibility_brief(plan, datetime.datetime.now(datetime.timezone.utc).date())
-        done = written(file, text, check_mode=self._task.check_mode, diff=self._task.diff)
+        done = written({file: text}, check_mode=self._task.check_mode, diff=self._task.diff)
         if not self._task.check_mode:
             self._display.display(f"Brief: {file}")
         return {**done, "brief": str(file)}

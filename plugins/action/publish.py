@@ -16,7 +16,6 @@ from ..module_utils._packet.signature import sign_manifest
 from ..module_utils._words.errors import CampaignError, EvidenceError
 from ..plugin_utils.programs import packet_check_program
 from ..plugin_utils.published import FOLDER, is_current, publish
-from ..plugin_utils.report import markdown_report
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str", "required": True},
@@ -49,7 +48,6 @@ class ActionModule(ActionBase):
             if key:
                 sign_manifest(packet, key)
             publish(packet, alias)
-            (copy / "report.md").write_text(markdown_report(copy), encoding="utf-8")
             if key:
                 sign_manifest(copy, key)
             _put(packet.parents[1] / PROGRAM, packet_check_program())

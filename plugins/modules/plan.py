@@ -34,7 +34,10 @@ options:
     elements: str
     default: []
   gpu_roles:
-    description: Role name to C({uuid}) or C({kind}) V(cpu).
+    description:
+      - Role name to C({uuid}) or C({kind}) V(cpu).
+      - C(memory_gb_s) beside it is the bandwidth of the device's memory in GB/s. The report sets decode rates beside what it allows; for cards whose
+        bandwidth their maker publishes, it need not be declared.
     type: dict
     required: true
   services:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report
-short_description: Make the Markdown report of a packet
+short_description: Make the report of a packet, or one over many packets
 version_added: 0.1.0
 description:
-  - Writes C(report.md) from what lies in a packet. The report is derived; it can be thrown away and made again.
+  - Writes C(report.md) with its pictures (SVG, in C(charts/)) and C(report.html), one page that needs nothing else, from what lies in a packet. A
+    packet's published copy gets its own. Reports are derived; they can be thrown away and made again.
+  - With O(packets), writes one report over all of them into O(dest).
+  - Pictures need C(matplotlib) on the controller; without it the report says the same in tables, and the task warns.
 author:
   - The tandem.campaign team (@tandem-campaign)
 extends_documentation_fragment:
@@ -21,20 +24,49 @@ attributes:
     support: full
 options:
   packet:
-    description: The packet's folder.
+    description: The packet's folder. One of O(packet) and O(packets) is required.
     type: str
-    required: true
+  packets:
+    description: Folders of packets that one report is made over. Requires O(dest).
+    type: list
+    elements: str
+  dest:
+    description: The folder for the report over O(packets).
+    type: str
+  formats:
+    description: What is written.
+    type: list
+    elements: str
+    choices: [markdown, html]
+    default: [markdown, html]
+  raw:
+    description: Whether the page of O(packet) holds every request and answer. They are closed until somebody opens one.
+    type: bool
+    default: true
 """
 
 EXAMPLES = r"""
 - name: Make the report again
   tandem.campaign.report:
     packet: /home/me/campaigns/august/primary
+
+- name: Make one page over two hosts
+  tandem.campaign.report:
+    packets:
+      - /home/me/campaigns/august/primary
+      - /home/me/campaigns/august/secondary
+    dest: /home/me/campaigns/august
+    formats: [html]
 """
 
 RETURN = r"""
 report:
-  description: The report's path.
+  description: The path of the report that is looked at first; null where O(formats) is empty.
   returned: success
   type: str
+reports:
+  description: The paths of all reports.
+  returned: success
+  type: list
+  elements: str
 """

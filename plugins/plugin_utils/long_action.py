@@ -97,13 +97,14 @@ class LongAction(ActionBase):
         return process if isinstance(process, int) else None
 
     def note(self, event: dict[str, Any]) -> None:
-        """Keeps a progress event in the packet's timeline."""
+        """Keeps a progress event in the packet's timeline, with the recipe that it is about."""
         timeline = self._task.args.get("timeline")
         if timeline:
+            recipe = (self._task.args.get("identity") or {}).get("recipe")
             file = Path(str(timeline))
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps({"schema": "tandem.timeline/v1", **event}) + "\n")
+                stream.write(json.dumps({"schema": "tandem.timeline/v1", "recipe": recipe, **event}) + "\n")
 
     def _clean(self, *files: str) -> None:
         try:

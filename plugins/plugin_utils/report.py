@@ -16,6 +16,7 @@ from .outcome_table import HEADER, SIMULATED, outcome_rows
 from .report_capacity import burst_section, capacity_section
 from .report_hardware import hardware_section, pinned_section
 from .report_research import research_table
+from .report_rows import requests_fold
 from .report_start import image_table, start_tables
 from .state_table import SERVICE_HEADER, owners_text, service_rows
 
@@ -31,8 +32,8 @@ def markdown_report(packet: Path, charts: Iterable[Chart] = ()) -> str:
     return markdown_of(report_blocks(packet, charts))
 
 
-def report_blocks(packet: Path, charts: Iterable[Chart] = ()) -> Iterator[Block]:
-    """What came of it first, then pictures, then everything it rests on."""
+def report_blocks(packet: Path, charts: Iterable[Chart] = (), *, raw: bool = False) -> Iterator[Block]:
+    """What came of it first, then pictures, then everything it rests on; with ``raw`` every request and answer."""
     verdict: dict[str, Any] = read_json(packet / "verdict.json")
     lanes = verdict["lanes"]
     yield Heading(f"Campaign {verdict['campaign']} on {verdict['host']}", 1)
@@ -53,6 +54,7 @@ def report_blocks(packet: Path, charts: Iterable[Chart] = ()) -> Iterator[Block]
     yield Heading("Lanes")
     for lane in lanes:
         yield from _lane(packet, lane)
+        yield from requests_fold(packet, lane["recipe"], raw=raw)
     yield from troubleshooting_section(packet, lanes)
     yield Heading("Final state")
     yield _restore(verdict["restore"])

@@ -40,9 +40,8 @@ BURSTS = (
 
 def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[Block]:
     """Tables by what may be compared, how sure their figures are, and what was left out of them."""
-    documents = list(capacity_documents(packet, lanes))
-    gaps = {(lane["recipe"], profile): reason for lane in lanes for profile, reason in _withheld(lane)}
-    found = [(name, document) for name, document in documents if (name, document["profile"]) not in gaps]
+    gaps = gaps_of(lanes)
+    found = timed_documents(packet, lanes)
     untimed = [("", f"{name}, {profile}: no figures, {reason}.") for (name, profile), reason in gaps.items()]
     if not found:
         return [Text("No lane was timed."), *([Bullets(tuple(untimed))] if untimed else [])]
@@ -50,7 +49,7 @@ def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[Block]:
         ("", f"{name}, {document['profile']}: {text}") for name, document in found for text in _notes(document)
     ]
     return [
-        *_tables(found),
+        *capacity_tables(found),
         Text(DEFINITIONS),
         TableBlock.of(CERTAINTY_HEADER, [certainty_row(*one) for one in found]),
         Text(INTERVALS),
@@ -59,7 +58,18 @@ def capacity_section(packet: Path, lanes: Sequence[Document]) -> list[Block]:
     ]
 
 
-def _tables(found: Sequence[tuple[str, Document]]) -> Iterator[Block]:
+def gaps_of(lanes: Sequence[Document]) -> dict[tuple[str, str], str]:
+    """(recipe, profile) -> why it has no capacity result."""
+    return {(lane["recipe"], profile): reason for lane in lanes for profile, reason in _withheld(lane)}
+
+
+def timed_documents(packet: Path, lanes: Sequence[Document]) -> list[tuple[str, dict[str, Any]]]:
+    """(recipe, document) of every capacity lane whose figures may be shown."""
+    gaps = gaps_of(lanes)
+    return [one for one in capacity_documents(packet, lanes) if (one[0], one[1]["profile"]) not in gaps]
+
+
+def capacity_tables(found: Sequence[tuple[str, Document]]) -> Iterator[Block]:
     """The matched baseline, a protocol after another, and the longer contexts apart: unlike rows don't stand in one column."""
     baseline, longer = by_context(found)
     for protocol in dict.fromkeys(document["protocol"] for _name, document in baseline):

@@ -21,13 +21,18 @@ DOCKER_SOCKET = "/var/run/docker.sock"
 
 @dataclass(frozen=True)
 class Role:
-    """One GPU role: a device by UUID, or ``kind: cpu`` on a host without GPUs."""
+    """One GPU role: a device by UUID, or ``kind: cpu`` on a host without GPUs. ``memory_gb_s``: its memory's bandwidth, for the report's roofline."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = FORBID_EXTRA
     uuid: str | None = None
     kind: Literal["gpu", "cpu"] = "gpu"
+    memory_gb_s: float | None = None
 
     def __post_init__(self) -> None:
+        if self.memory_gb_s is not None and not self.memory_gb_s > 0:
+            raise ValueError(
+                f"memory_gb_s is {self.memory_gb_s:g}: a bandwidth in GB/s is more than 0; leave it out where it is not known"
+            )
         if self.kind == "gpu" and not (self.uuid or "").startswith("GPU-"):
             raise ValueError(
                 "a role names its device by uuid (GPU-…, from `nvidia-smi -L`), never by index; or kind: cpu"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 
 ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str, limit: int = 400) -> str:
-    """One harmless line: no escape sequences, no control or direction characters, at most ``limit`` characters."""
+    """One harmless line: no escape sequences, no control or direction characters, no halves of a pair, at most ``limit`` characters."""
     clean = CONTROL.sub("", ESCAPE.sub("", text.replace("\n", " ").replace("\t", " "))).rstrip()
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 

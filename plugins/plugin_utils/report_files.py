@@ -1,0 +1,67 @@
+# Copyright (c) 2026 the tandem.campaign team
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reports as files: Markdown, pictures beside it, one HTML page. All derived; they can be thrown away and made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._evidence.store import read_json
+from ..module_utils._words.errors import EvidenceError
+from .blocks import Block, Chart
+from .charts import chart_files, packet_charts
+from .html_page import page_of
+from .markdown import markdown_of
+from .report import report_blocks
+from .report_many import many_blocks, sources_of
+
+#: Format -> the file that is looked at first.
+FILES = {"markdown": "report.md", "html": "report.html"}
+FORMATS = tuple(FILES)
+
+
+def report_files(packet: Path, formats: Sequence[str] = FORMATS, *, raw: bool = True) -> dict[str, str]:
+    """Path below the packet -> text, with ``report.md`` or ``report.html`` first. Text from engines and models is escaped and bounded.
+
+    ``raw``: the page has every request and answer inside. Raises :class:`EvidenceError` where there is no verdict to report.
+    """
+    verdict = _verdict(packet)
+    charts = tuple(packet_charts(packet, verdict["lanes"], simulated=verdict["simulated"]))
+    title = f"{verdict['campaign']} on {verdict['host']}"
+    return _files(formats, title, charts, lambda raw: report_blocks(packet, charts, raw=raw), raw)
+
+
+def many_report_files(packets: Sequence[Path], formats: Sequence[str] = FORMATS) -> dict[str, str]:
+    """The same for one page over many packets."""
+    for packet in packets:
+        _verdict(packet)
+    blocks = tuple(many_blocks(sources_of(packets)))
+    charts = [block for block in blocks if isinstance(block, Chart)]
+    return _files(formats, f"{len(packets)} packets", charts, lambda _raw: blocks, False)
+
+
+def _files(
+    formats: Sequence[str],
+    title: str,
+    charts: Sequence[Chart],
+    blocks: Callable[[bool], Iterable[Block]],
+    raw: bool,
+) -> dict[str, str]:
+    files = {}
+    if "markdown" in formats:
+        files[FILES["markdown"]] = markdown_of(blocks(False))
+        files.update(chart_files(charts))
+    if "html" in formats:
+        files[FILES["html"]] = page_of(blocks(raw), title)
+    return files
+
+
+def _verdict(packet: Path) -> dict[str, Any]:
+    file = packet / "verdict.json"
+    if not file.is_file():
+        raise EvidenceError(f"{packet} has no verdict.json: name a packet's folder, campaigns/<campaign>/<host>")
+    verdict: dict[str, Any] = read_json(file)
+    return verdict
