@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults bench-mode bench-engine bench-snapshot bench-gates docs
+.PHONY: help setup setup-test demo-files demo-host demo demo-stop test test-hosts test-docker test-faults bench-mode bench-engine bench-snapshot bench-gates bench-packet docs
 help:
 	@echo "make demo   qualify a real model on this machine (no GPU, no Docker): a campaign from end to end"
 	@echo "make test   everything that CI checks"
@@ -104,6 +104,9 @@ bench-snapshot: setup-test .bench/hf/.ready
 
 bench-gates: setup-test
 	@PYTHONPATH=collections $(VENV)/bin/python benchmarks/gates.py
+
+bench-packet: setup-test
+	@PYTHONPATH=collections $(VENV)/bin/python benchmarks/packet.py
 
 docs: setup-test
 	@mkdir -p build/docs && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/collections antsibull-docs collection --use-current --squash-hierarchy --dest-dir build/docs tandem.campaign
