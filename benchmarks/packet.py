@@ -41,8 +41,8 @@ class Cost:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         packet = rehearsed(Path(folder))
-        checked = [cost_of(str(packet.parents[1] / "packet_check.pyz"), str(packet)) for _ in range(RUNS)]
-        reported = [cost_of("-c", ONE, str(packet)) for _ in range(RUNS)]
+        checked = [cost_of(str(packet.parents[1] / "packet_check.pyz"), str(packet)) for _run in range(RUNS)]
+        reported = [cost_of("-c", ONE, str(packet)) for _run in range(RUNS)]
         many = cost_of("-c", MANY, *(str(copy) for copy in copies(packet)))
         page = len(report_files(packet, ["html"], raw=False)["report.html"].encode())
         raw = len(report_files(packet, ["html"])["report.html"].encode())
@@ -103,10 +103,10 @@ def planted_and_left(packet: Path) -> tuple[int, int]:
     return len(planted), sum(gone in copy or json.dumps(gone)[1:-1] in copy for _kind, _name, gone in planted)
 
 
-def told(what: str, value: float, bar: float, unit: str) -> bool:
+def told(what: str, value: float, limit: float, unit: str) -> bool:
     """One figure with its bar; whether it is met."""
-    met = value <= bar
-    print(f"{what}: {value:.3g} {unit} (bar {bar:g} {unit}) {'ok' if met else 'MISSED'}")
+    met = value <= limit
+    print(f"{what}: {value:.3g} {unit} (bar {limit:g} {unit}) {'ok' if met else 'MISSED'}")
     return met
 
 

@@ -53,14 +53,15 @@ def text(value: str, limit: int = PARAGRAPH) -> str:
 
 def _rendered(blocks: Sequence[Block]) -> Iterator[str]:
     chapters = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
-    numbers = iter(range(len(chapters)))
+    number = 0
     for block in blocks:
         if isinstance(block, Heading) and block.level == 2:
-            yield f'<h2 id="c{next(numbers)}">{text(block.text)}</h2>'
+            yield f'<h2 id="c{number}">{text(block.text)}</h2>'
+            number += 1
             continue
         yield _block(block)
         if isinstance(block, Heading) and block.level == 1 and chapters:
-            links = (f'<a href="#c{number}">{text(name)}</a>' for number, name in enumerate(chapters))
+            links = (f'<a href="#c{at}">{text(name)}</a>' for at, name in enumerate(chapters))
             yield f"<nav>{' '.join(links)}</nav>"
 
 
