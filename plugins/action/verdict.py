@@ -16,12 +16,14 @@ from ..module_utils._evidence.record import utc
 from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._gates.verdicts import judge_host, judge_lane
 from ..module_utils._words.documents import from_document, to_document
+from ..module_utils._words.errors import EvidenceError
 from ..module_utils._words.suite import Suite
 from ..module_utils._words.text import plain
 from ..module_utils._words.verdict import VERDICT_SCHEMA, Caveat, LaneResult, ProfileResult, RestoreResult
 from ..plugin_utils.outcome_table import SIMULATED, outcome_rows, text_table
 from ..plugin_utils.packets import Packet
 from ..plugin_utils.report import markdown_report
+from ..plugin_utils.tickets import FOLDER, keep_tickets
 
 SPEC: dict[str, dict[str, Any]] = {
     "scope": {"type": "str", "choices": ["lane", "host"], "required": True},
@@ -108,6 +110,15 @@ class ActionModule(ActionBase):
         )
         packet.write_manifest(plan["identity"])
         (packet.folder / "report.md").write_text(markdown_report(packet.folder), encoding="utf-8")
+        self._tickets(packet, document, plan)
+
+    def _tickets(self, packet: Packet, document: dict[str, Any], plan: dict[str, Any]) -> None:
+        """A record that can't be read is somebody's edit, and no reason to lose a verdict."""
+        try:
+            for ticket in keep_tickets(packet.folder, document, plan):
+                self._display.display(f"Ticket: {ticket}")
+        except (EvidenceError, OSError, KeyError) as exc:
+            self._display.warning(f"tickets in {packet.folder.parent / FOLDER} can't be kept: {plain(str(exc))}")
 
     def _table(self, document: dict[str, Any], packet: Packet) -> None:
         self._display.display("")

@@ -100,6 +100,9 @@ def test_an_engine_that_dies_at_load_is_infrastructure_with_its_last_lines(demo_
     engine = json.loads((demo_host.packet / "lanes" / "dies-at-load" / "engine.json").read_text())
     assert engine["ready"] is False
     assert engine["failure"]["log_tail"]
+    (ticket,) = (demo_host.packet.parent / ".tickets").glob("*.md")
+    assert engine["failure"]["log_tail"][-1][:40] in ticket.read_text()
+    assert "**Status**: open" in ticket.read_text()
 
 
 def test_a_service_that_comes_back_makes_the_timing_inconclusive(demo_host: DemoHost) -> None:
