@@ -16,13 +16,13 @@ from ..module_utils._words.errors import CampaignError
 from ..plugin_utils.derived import written
 from ..plugin_utils.figure import can_draw
 from ..plugin_utils.published import FOLDER
-from ..plugin_utils.report_files import FILES, FORMATS, many_report_files, report_files
+from ..plugin_utils.report_files import ALL_FORMATS, FILES, FORMATS, many_report_files, report_files
 
 SPEC: dict[str, dict[str, Any]] = {
     "packet": {"type": "str"},
     "packets": {"type": "list", "elements": "str"},
     "dest": {"type": "str"},
-    "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
+    "formats": {"type": "list", "elements": "str", "choices": list(ALL_FORMATS), "default": list(FORMATS)},
     "raw": {"type": "bool", "default": True},
 }
 

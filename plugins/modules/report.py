@@ -34,10 +34,14 @@ options:
     description: The folder for the report over O(packets).
     type: str
   formats:
-    description: What is written.
+    description:
+      - What is written. C(markdown) and C(html) are for people; the others go to C(exports/) of O(packet), and to its copy's.
+      - C(json) has verdicts, checks and figures in one flat document (C(results.json), its schema is C(docs/schemas/results-v1.json)).
+      - C(csv) has a line a request (C(rows.csv)), C(junit) the checks as test cases (C(junit.xml)), C(prometheus) gauges for node_exporter's textfile
+        collector (C(tandem.prom)).
     type: list
     elements: str
-    choices: [markdown, html]
+    choices: [markdown, html, json, csv, junit, prometheus]
     default: [markdown, html]
   raw:
     description: Whether the page of O(packet) holds every request and answer. They are closed until somebody opens one.

@@ -12,7 +12,7 @@ from typing import Any
 
 Document = Mapping[str, Any]
 #: Of an identity: what decides how a lane goes. Hashes of what is compared in full are left out.
-PINS = ("collection", "weights_sha256", "protocols", "simulated")
+PINS = ("collection", "engine_version", "weights_sha256", "protocols", "simulated")
 #: Of its build: what the recipe names, but doesn't hold.
 HELD = ("lock_sha256", "patch_set_sha256")
 #: Words about a setting, which change nothing.

@@ -20,10 +20,10 @@ PARTS = Path(__file__).resolve().parents[2] / "playbooks" / "page"
 CELL, PARAGRAPH, RAW = 600, 2000, 20_000
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?( ?[^\s\d]{1,8})?( \(.*\))?")
 WORDS = {
-    **dict.fromkeys(("passed", "qualified", "qualified_with_caveats", "caught"), "good"),
-    **dict.fromkeys(("failed", "rejected", "controls_failed"), "bad"),
-    **dict.fromkeys(("inconclusive", "infrastructure", "superseded", "interrupted"), "unsure"),
-    **dict.fromkeys(("not_run", "-", "none"), "none"),
+    **dict.fromkeys(("passed", "qualified", "qualified_with_caveats", "caught", "faster", "alike"), "good"),
+    **dict.fromkeys(("failed", "rejected", "controls_failed", "slower", "regressed", "worse"), "bad"),
+    **dict.fromkeys(("inconclusive", "infrastructure", "superseded", "interrupted", "undecided", "refused"), "unsure"),
+    **dict.fromkeys(("not_run", "-", "none", "undeclared"), "none"),
 }
 
 

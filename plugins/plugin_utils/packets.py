@@ -17,7 +17,7 @@ from typing import Any
 from ..module_utils._evidence.store import read_json, write_json
 from ..module_utils._packet.folder import MANIFEST, PacketFolder
 from ..module_utils._packet.manifest import manifest_document, manifest_problems
-from ..module_utils._words.errors import CampaignError, EvidenceError
+from ..module_utils._words.errors import CampaignError, EvidenceError, InputError
 from ..module_utils._words.verdict import COMPLETE_OUTCOMES
 
 HOST_FILES = (
@@ -132,6 +132,18 @@ def packet_folder(directory: str, campaign: str, host: str) -> Path:
     """``campaign_dir/campaign_id/host``; by default below the folder ansible-playbook was called from."""
     base = Path(directory).expanduser() if directory else Path(os.environ.get("PWD") or Path.cwd()) / "campaigns"
     return base.absolute() / campaign / host
+
+
+def packets_below(folder: Path) -> dict[str, Path]:
+    """Host -> packet, of a packet's folder or of a campaign's. Raises :class:`InputError` where neither is there."""
+    if (folder / MANIFEST).is_file():
+        return {folder.name: folder}
+    found = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{MANIFEST}"))}
+    if not found:
+        raise InputError(
+            f"{folder} is no packet and no campaign: name campaigns/<campaign>/<host> or campaigns/<campaign>"
+        )
+    return found
 
 
 def history_pattern(campaign: str) -> str:

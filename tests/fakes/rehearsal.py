@@ -19,7 +19,7 @@ from ansible_collections.tandem.campaign.tests.fakes.played.behaviour import Beh
 from ansible_collections.tandem.campaign.tests.fakes.played.pages import Started
 from ansible_collections.tandem.campaign.tests.fakes.played.server import Engine, serve
 
-BEHAVIOURS = Path(__file__).resolve().parents[2] / "inventories" / "rehearsal" / "behaviours"
+BEHAVIOURS = Path(__file__).resolve().parents[2] / "playbooks" / "behaviours"
 SEEDS: dict[str, Recipe] = {
     recipe.name: recipe for recipe in read_set(COLLECTION_RECIPES / "dual-rtx-pro-6000-tp2.toml").recipe
 }

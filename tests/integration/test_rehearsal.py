@@ -104,4 +104,4 @@ def test_the_gates_are_shown_to_fail_before_anything_is_taken(tmp_path: Path) ->
     assert {row["protocol"] for row in found["controls"]} == {"functional/v1", "quality/v3", "capacity/v3"}
     assert done.stdout.index("controls 1/") < done.stdout.index("Take the GPU roles")
     report = (tmp_path / "campaigns" / "rehearsal" / "primary" / "report.md").read_text()
-    assert f"**passed**, {len(found['controls'])} of {len(found['controls'])} controls caught" in report
+    assert f"passed**, {len(found['controls'])} of {len(found['controls'])} controls caught" in report
