@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ._engine.lane import load, unload
+from ._evidence.hidden import key_hidden
 from ._evidence.say import Answer, tell
 from ._probe.run import probe
 from ._words.documents import from_document
@@ -27,6 +28,8 @@ def act(state_dir: Path, request: dict[str, Any]) -> Answer:
         return probe(
             plan, Path(request["program"]), folder, identity, partial(tell, "nccl"), signatures, request["limit_s"]
         )
-    if request["state"] == "loaded":
-        return load(plan, state_dir, folder, identity, partial(tell, "load"), signatures)
-    return unload(plan, state_dir, folder, identity, partial(tell, "load"))
+    loading = request["state"] == "loaded"
+    with key_hidden(plan.key_file, None if loading else folder):
+        if loading:
+            return load(plan, state_dir, folder, identity, partial(tell, "load"), signatures)
+        return unload(plan, state_dir, folder, identity, partial(tell, "load"))

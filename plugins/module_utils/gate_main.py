@@ -14,6 +14,7 @@ from ._api.client import Client
 from ._api.replies import read_reply
 from ._engine.adapters import endpoint_adapter, endpoint_engine
 from ._engine.pages import as_object, objects_of
+from ._evidence.hidden import key_hidden
 from ._evidence.say import tell
 from ._gates.energy import energy_document, unix_time
 from ._gates.runner import LaneGates
@@ -47,7 +48,7 @@ def run_gates(state_dir: Path, request: dict[str, Any]) -> dict[str, Any]:
             telemetry.through(unix_time(began_at) + wall_s), sorted(watched), began_at, wall_s, tokens
         ),
     )
-    with telemetry:
+    with key_hidden(request["key_file"], None), telemetry:
         profiles, fault = lane.run()
     return {"changed": True, "profiles": to_document(profiles), "fault": fault}
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..module_utils._packet.leaks import IDENTIFYING, SECRETS, Form
+from ..module_utils._packet.leaks import IDENTIFYING
+from ..module_utils._words.secret_forms import SECRETS, Form, without_secrets
 from .recipes import COLLECTION
 
 #: Names that say nothing of whose host it is, and would be found in too many places.
@@ -80,11 +81,7 @@ class Redactor:
         return value
 
     def _replaced(self, kind: str, form: Form, value: str) -> str:
-        def replacement(match: re.Match[str]) -> str:
-            start, end = match.span(form.group)
-            return match[0][: start - match.start()] + form.replacement + match[0][end - match.start() :]
-
-        value, count = form.pattern.subn(replacement, value)
+        value, count = form.replaced(value)
         self.counts[kind] += count
         return value
 
@@ -123,7 +120,7 @@ def scrub(folder: Path) -> list[str]:
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
         # Byte for byte the same where nothing is found, whatever the encoding.
         text = file.read_bytes().decode("utf-8", "surrogateescape")
-        told = Redactor({}).secrets(text)
+        told = without_secrets(text)
         if told != text:
             file.write_bytes(told.encode("utf-8", "surrogateescape"))
             found.append(str(file.relative_to(folder)))

@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -75,12 +76,17 @@ class DemoHost:
         ]  # fmt: skip
 
     def play(
-        self, playbook: str, *options: str, timeout: float = 300, **extra: Any
+        self,
+        playbook: str,
+        *options: str,
+        timeout: float = 300,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        **extra: Any,
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*self.arguments(playbook, **extra), *options],
             cwd=ROOT,
-            env=self.environment(),
+            env=self.environment(**environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -12,13 +12,21 @@ from collections.abc import Callable
 from typing import Any
 
 from .._words.errors import CampaignError
+from .._words.secret_forms import without_secrets
 
 Answer = dict[str, Any]
+#: Keys that this program was given, in the forms in which they may come out of it.
+_hidden: set[str] = set()
+
+
+def hide(key: str) -> None:
+    """From here on ``key`` is in nothing that is said."""
+    _hidden.update((key, json.dumps(key)[1:-1]))
 
 
 def say(text: str) -> None:
-    """One line, at once."""
-    sys.stdout.write(f"{text}\n")
+    """One line, at once, and without secrets."""
+    sys.stdout.write(f"{without_secrets(text, _hidden)}\n")
     sys.stdout.flush()
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .secret_forms import without_secrets
+
 
 class CampaignError(Exception):
-    """A fault with its facts.
+    """A fault with its facts. Its sentence holds no secret, whatever it repeats.
 
     ``kind`` is one of ``input`` (the user's text), ``refused`` (a rule said no before anything was touched),
     ``infrastructure`` (host, transport, disk: never a verdict on a model), ``engine`` (the engine did not come up)
@@ -19,7 +21,7 @@ class CampaignError(Exception):
     kind = "infrastructure"
 
     def __init__(self, message: str, **facts: Any) -> None:
-        super().__init__(message)
+        super().__init__(without_secrets(message))
         self.facts = facts
 
     def as_result(self) -> dict[str, Any]:

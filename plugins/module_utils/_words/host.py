@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from .secret_forms import SECRET_ARGUMENT
 from .strict import FORBID_EXTRA
 
-#: Options whose value is a secret: --api-key, --control-plane-api-keys, --hf-token; not --max-tokens.
-SECRET_ARGUMENT = re.compile(r"^-.*\b(api[-_]?keys?|token|secret|password)(=|$)", re.IGNORECASE)
 #: What each kind of service can't do without. A command has no process of its own to look at, so its health says whether it runs.
 NEEDED = {"container": ("name",), "systemd": ("unit",), "process": ("argv",), "command": ("start", "stop", "health")}
 RuntimeName = Literal["docker", "process"]

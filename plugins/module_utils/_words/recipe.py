@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from .profile import NAME, Profile
+from .secret_forms import SECRET_ARGUMENT, SECRET_NAME
 from .strict import FORBID_EXTRA
 
 SET_SCHEMA = "tandem.recipe-set/v1"
@@ -28,7 +29,6 @@ ENVIRONMENT_ALLOWED: dict[str, tuple[str, ...]] = {
 }
 #: PyTorch's old and new name for the same settings; read by every engine that has PyTorch in it.
 ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
-SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|API_KEY|CREDENTIAL", re.IGNORECASE)
 #: Arguments that the launch plan writes itself.
 PLANNED_ARGUMENTS = (
     "--model", "--model-path", "--revision", "--tokenizer-revision", "--served-model-name", "--alias", "--host", "--port",
@@ -249,6 +249,10 @@ def _check_arguments(args: tuple[tuple[str, ...], ...]) -> None:
                 f"args: {group[0]!r} is a flag and its value in one string; write [{flag!r}, {value.strip()!r}]"
             )
         flag = group[0].split("=", 1)[0]
+        if flag not in PLANNED_ARGUMENTS and SECRET_ARGUMENT.search(flag):
+            raise ValueError(
+                f"args: {flag} gives a secret; a recipe holds none (give the engine a key file on the host)"
+            )
         if flag in HOST_INDEX_ARGUMENTS:
             raise ValueError(
                 f"args: {flag} names devices of a host; a recipe only says needs.roles, the inventory maps them"
