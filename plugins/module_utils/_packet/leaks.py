@@ -40,7 +40,7 @@ def leak_problems(packet: PacketFolder, *, published: bool = False) -> Iterator[
             text = packet.data(path).decode("utf-8", "replace")
         except EvidenceError:
             continue
+        lowered = text.lower()
         for kind, form in forms.items():
-            found = form.pattern.search(text)
-            if found:
+            if form.may_be_in(lowered) and (found := form.pattern.search(text)):
                 yield Problem("leak", path, f"{kind} in line {text.count(chr(10), 0, found.start()) + 1}")

@@ -37,6 +37,10 @@ def to_document(value: Any) -> Any:
     return value
 
 
+#: What is taken as it stands; a stream has thousands of them.
+PLAIN = (str, int, float, bool)
+
+
 def from_document(cls: type[T], document: Any) -> T:
     """Builds the dataclass ``cls`` from plain JSON that :func:`to_document` wrote.
 
@@ -68,6 +72,8 @@ def _build(hint: Any, value: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         inner = [item for item in arguments if item is not type(None)]
         return _build(inner[0], value) if len(inner) == 1 else value
+    if origin in (list, tuple) and arguments[0] in PLAIN:
+        return origin(value)
     if origin is list:
         return [_build(arguments[0], item) for item in value]
     if origin is tuple:
